@@ -1,0 +1,82 @@
+# The front door. Each target does its own set-up; `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+JOBS ?= 2
+MINUTES ?= 5
+PRESETS := release debug asan tsan clang fuzz
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z\/%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Install the Debian packages that are missing for build, tests and lint
+	@tools/setup.sh
+
+.PHONY: setup-build setup-test setup-lint
+setup-build:
+	@tools/setup.sh build
+setup-test:
+	@tools/setup.sh build test
+setup-lint:
+	@tools/setup.sh build test lint
+
+# build/<preset>/built is never made, so each of these asks Ninja, which knows what has changed.
+.PHONY: $(PRESETS:%=compile-%)
+$(PRESETS:%=compile-%): compile-%:
+	@[ -f build/$*/build.ninja ] || cmake --preset $* >/dev/null
+	@cmake --build --preset $* --parallel $(JOBS)
+
+.PHONY: build
+build: setup-test compile-release ## Build the program and its tests (build/release)
+
+.PHONY: run
+run: setup-build ## Build Horae, start it and say what to do next
+	@[ -f build/release/build.ninja ] || cmake --preset release -DHORAE_TESTS=OFF >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae
+	@exec build/release/src/cli/horae serve
+
+.PHONY: test
+test: setup-test ## Run every test (what CI runs)
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@$(MAKE) --no-print-directory compile-release compile-fuzz
+	@ctest --preset fuzz
+	@ctest --preset release
+
+.PHONY: lint
+lint: setup-lint ## Check format, layers, scripts and clang-tidy
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@tools/lint.sh
+
+.PHONY: format
+format: setup-lint ## Format all C++ files in place
+	@tools/format.sh
+
+.PHONY: asan
+asan: setup-test compile-asan ## Run the tests under AddressSanitizer and UBSan
+	@ctest --preset asan
+
+.PHONY: tsan
+tsan: setup-test compile-tsan ## Run the tests under ThreadSanitizer
+	@ctest --preset tsan
+
+.PHONY: clang
+clang: setup-test compile-clang ## Build everything with Clang as well
+
+.PHONY: fuzz
+fuzz: setup-test compile-fuzz ## Fuzz each parser for MINUTES (default 5) minutes
+	@tools/fuzz.sh $(MINUTES)
+
+.PHONY: bench
+bench: setup-test compile-release ## Measure; ends with lines `result NAME VALUE`
+	@echo "There is nothing to measure yet: the first bench comes with the store."
+
+.PHONY: docs
+docs: setup-test compile-release ## Write the generated documents anew
+	@build/release/tools/state_machine_doc > docs/state_machine.md
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	@rm -rf build

@@ -1,0 +1,39 @@
+# The few kinds of targets that Horae has.
+
+# horae_library(base SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...])
+# The static library horae_base of the folder src/base. Its sources include headers as "base/a.h".
+function(horae_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(horae_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(horae_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(horae_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+# horae_test(base_test SOURCES a_test.cc ... LIBS lib ...)
+# One test binary; ctest knows each of its tests by name. Nothing is built with HORAE_TESTS off.
+function(horae_test name)
+  if(NOT HORAE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  find_package(GTest 1.12 REQUIRED CONFIG)
+  find_package(rapidcheck REQUIRED CONFIG)
+  include(GoogleTest)
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock_main rapidcheck rapidcheck_gtest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()
+
+# horae_fuzzer(fuzz_duration SOURCE duration.cc CORPUS dir LIBS lib ...)
+# A libFuzzer target. ctest runs it briefly on its seeds; `make fuzz` runs it longer.
+function(horae_fuzzer name)
+  cmake_parse_arguments(ARG "" "SOURCE;CORPUS" "LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCE})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set(found "${CMAKE_CURRENT_BINARY_DIR}/${name}.found")
+  file(MAKE_DIRECTORY "${found}")
+  add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=20 -max_len=128
+           -artifact_prefix=${found}/crash- ${found} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_CORPUS})
+endfunction()

@@ -1,0 +1,99 @@
+// Structured logging: a message for people and fields for machines.
+//
+//   log.warn("lease expired", {{"task", to_string(id)}, {"attempt", 3}});
+//
+// as text:  2026-11-16T02:13:57.004Z WARN  lease expired node=node-1 task=0190f7c2-... attempt=3
+// as JSON:  {"time":"2026-11-16T02:13:57.004Z","level":"warn","message":"lease expired","node":"node-1",...}
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace horae {
+
+enum class LogLevel { kDebug, kInfo, kWarn, kError, kOff };
+enum class LogFormat { kText, kJson };
+
+// Reads "debug", "info", "warn", "error", "off".
+Result<LogLevel> parse_log_level(std::string_view text);
+
+// A number or text. Any bytes may be in a text: they are escaped, and what is not UTF-8 becomes U+FFFD.
+class LogValue {
+ public:
+  LogValue(std::string text) : held_(std::move(text)) {}                        // NOLINT(google-explicit-constructor)
+  LogValue(std::string_view text) : held_(std::string(text)) {}                 // NOLINT(google-explicit-constructor)
+  LogValue(const char* text) : held_(std::string(text)) {}                      // NOLINT(google-explicit-constructor)
+  LogValue(bool value) : held_(value) {}                                        // NOLINT(google-explicit-constructor)
+  LogValue(double value) : held_(value) {}                                      // NOLINT(google-explicit-constructor)
+  LogValue(std::signed_integral auto value) : held_(std::int64_t{value}) {}     // NOLINT(google-explicit-constructor)
+  LogValue(std::unsigned_integral auto value) : held_(std::uint64_t{value}) {}  // NOLINT(google-explicit-constructor)
+
+  // Text with spaces, '=', quotes or control characters in it is quoted like a JSON string.
+  void append_as_text(std::string& out) const;
+
+  // Numbers that JSON cannot say (infinity, NaN) become null.
+  void append_as_json(std::string& out) const;
+
+ private:
+  std::variant<std::string, bool, double, std::int64_t, std::uint64_t> held_;
+};
+
+// The usual keys, so that one search finds a task or a node everywhere.
+inline constexpr std::string_view kNodeField = "node";
+inline constexpr std::string_view kTaskField = "task";
+inline constexpr std::string_view kAgentField = "agent";
+
+struct LogField {
+  std::string key;
+  LogValue value;
+};
+
+struct LogOptions {
+  LogLevel level = LogLevel::kInfo;
+  LogFormat format = LogFormat::kText;
+};
+
+// A cheap handle; copies write to the same place. Each line is written whole, and flushed so that a crash leaves it.
+// What cannot be written (a full disk) is dropped: logging never fails its caller.
+//
+// Threads: every member may be called from any thread at once.
+class Logger {
+ public:
+  // Writes to `out` (a stream that outlives all copies of the logger), stamped by `clock` (which does too).
+  Logger(std::ostream& out, const Clock& clock, LogOptions options = {});
+
+  // A logger that adds `fields` to each of its lines, after those that this one adds.
+  Logger with(std::vector<LogField> fields) const;
+
+  void debug(std::string_view message, std::initializer_list<LogField> fields = {}) const;
+  void info(std::string_view message, std::initializer_list<LogField> fields = {}) const;
+  void warn(std::string_view message, std::initializer_list<LogField> fields = {}) const;
+  void error(std::string_view message, std::initializer_list<LogField> fields = {}) const;
+
+  // True if a line of that level would be written.
+  bool enabled(LogLevel level) const;
+
+ private:
+  struct Sink;
+  void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) const;
+  std::string text_line(std::string_view time, LogLevel level, std::string_view message,
+                        std::initializer_list<LogField> fields) const;
+  std::string json_line(std::string_view time, LogLevel level, std::string_view message,
+                        std::initializer_list<LogField> fields) const;
+
+  std::shared_ptr<Sink> sink_;
+  std::vector<LogField> fields_;
+};
+
+}  // namespace horae

@@ -1,0 +1,41 @@
+#include "base/random.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+
+#include "base/check.h"
+
+namespace horae {
+
+double Random::unit() {
+  // The 53 upper bits are all that a double can hold without rounding up to 1.
+  return static_cast<double>(next() >> 11) * 0x1p-53;
+}
+
+std::uint64_t Random::below(std::uint64_t bound) {
+  HORAE_CHECK(bound > 0, "there is no number below 0");
+  // Skips the first 2^64 mod bound numbers: the rest is a whole multiple of the bound, so that each remainder is
+  // equally likely. Fewer than half of all numbers are skipped.
+  const std::uint64_t skipped = (0 - bound) % bound;
+  std::uint64_t drawn = next();
+  while (drawn < skipped) drawn = next();
+  return drawn % bound;
+}
+
+std::uint64_t SystemRandom::next() {
+  std::uint64_t bits = 0;
+  ssize_t got = -1;
+  do {
+    got = ::getrandom(&bits, sizeof bits, 0);
+  } while (got < 0 && errno == EINTR);
+  HORAE_CHECK(got == sizeof bits, "the kernel gives up to 256 random bytes whole once it has started");
+  return bits;
+}
+
+std::uint64_t SeededRandom::next() {
+  const std::lock_guard lock(mutex_);
+  return engine_();
+}
+
+}  // namespace horae

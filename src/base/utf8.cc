@@ -1,0 +1,47 @@
+#include "base/utf8.h"
+
+#include "base/check.h"
+
+namespace horae {
+namespace {
+
+constexpr char32_t kReplacement = 0xfffd;
+
+// How many bytes a character has that starts with `first`; 0 if none does.
+std::size_t length_after(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return 2;
+  if (first >= 0xe0 && first <= 0xef) return 3;
+  if (first >= 0xf0 && first <= 0xf4) return 4;
+  return 0;
+}
+
+}  // namespace
+
+Utf8Char read_utf8(std::string_view text) {
+  HORAE_CHECK(!text.empty(), "there is no character in an empty text");
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t length = length_after(first);
+  if (length == 0) return {kReplacement, 1, false};
+  if (length == 1) return {first, 1, true};
+
+  // After four first bytes the second has a narrower range: no overlong forms, no surrogates, nothing past U+10FFFF.
+  unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  char32_t code = first & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if (i == text.size()) return {kReplacement, i, false};
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < low || byte > high) return {kReplacement, i, false};
+    code = code << 6 | (byte & 0x3fU);
+    low = 0x80;
+    high = 0xbf;
+  }
+  return {code, length, true};
+}
+
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
+}
+
+}  // namespace horae

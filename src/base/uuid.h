@@ -1,0 +1,61 @@
+// UUIDs, and version 7 (RFC 9562) for the ids that Horae makes: they sort by the time of their making.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/result.h"
+
+namespace horae {
+
+struct Uuid {
+  std::array<std::uint8_t, 16> bytes{};
+
+  friend auto operator<=>(const Uuid&, const Uuid&) = default;
+};
+
+// 36 characters, lower case: "0190f7c2-0a1b-7c3d-8e4f-0123456789ab".
+std::string to_string(const Uuid& uuid);
+
+// Reads the 36-character form in either case. Any version and variant is taken, also the nil UUID.
+Result<Uuid> parse_uuid(std::string_view text);
+
+// The version number, 0 to 15: 7 for the ids that Horae makes.
+int version_of(const Uuid& uuid);
+
+// When a version 7 UUID was made, to the millisecond, by the clock of its maker. Nothing for other versions and
+// for times past latest_instant(), which only a forged id has.
+std::optional<Instant> time_of(const Uuid& uuid);
+
+// Makes version 7 UUIDs, each greater than all that the same source made before, also when the clock steps back or more
+// than 4,096 are made in one millisecond (then the ids run ahead of the clock).
+//
+// Threads: any thread at once. The clock and the randomness must outlive the source.
+class UuidSource {
+ public:
+  UuidSource(const Clock& clock, Random& random) : clock_(clock), random_(random) {}
+
+  Uuid next();
+
+ private:
+  const Clock& clock_;
+  Random& random_;
+  std::mutex mutex_;
+  std::uint64_t last_ = 0;  // guarded by mutex_; milliseconds << 12 | counter of the newest id
+};
+
+}  // namespace horae
+
+template <>
+struct std::hash<horae::Uuid> {
+  std::size_t operator()(const horae::Uuid& uuid) const noexcept;
+};

@@ -1,0 +1,7 @@
+#include "base/version.h"
+
+namespace horae {
+
+std::string_view version() { return HORAE_VERSION; }
+
+}  // namespace horae

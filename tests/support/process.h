@@ -1,0 +1,53 @@
+// A child process under test: the real binary, its output and its end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace horae::testing {
+
+// How a process ended: by itself with a code, or by a signal.
+struct ProcessEnd {
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+};
+
+// Starts a program with its standard output and error in one pipe. The destructor kills what still runs (SIGKILL).
+//
+// Threads: one at a time.
+class Process {
+ public:
+  explicit Process(const std::vector<std::string>& argv);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+  // The next line of output without its end, waiting for it; nothing when the program has closed its output.
+  std::optional<std::string> read_line();
+
+  // Reads on until a line contains `text`; false when the output ends first.
+  bool read_until(const std::string& text);
+
+  // All output that is left, up to its end.
+  std::string read_rest();
+
+  void send_signal(int signal) const;
+
+  // Waits for the end. May be called again and answers the same.
+  ProcessEnd wait();
+
+ private:
+  bool fill();  // reads more into buffer_; false at the end of output
+
+  pid_t pid_ = -1;
+  int output_ = -1;
+  std::string buffer_;
+  std::optional<ProcessEnd> end_;
+};
+
+}  // namespace horae::testing

@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Holds the sources to the rules of docs/architecture.md that a compiler does not know.
+
+    tools/check_layers.py          prints "path:line: what is wrong (the rule)" for each fault, and then exits with 1
+
+The rules are the tables below; the code after them only applies them. Paths are relative to the root of the repository
+and may have wildcards, where * also matches slashes.
+"""
+
+import re
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+# The folders of src/. A folder includes itself and what stands before it; those in one row do not see each other.
+LAYERS = (
+    ("base",),
+    ("model",),
+    ("store", "net"),
+    ("stores", "engine"),
+    ("kafka", "http", "agent"),
+    ("app",),
+    ("cli",),
+)
+
+# Subfolders that do not see each other. They see the files beside them, which in turn do not see them.
+APART = {"stores": ("sqlite", "postgres")}
+
+
+class Library(NamedTuple):
+    name: str
+    header: str  # regular expression for the name between <> or ""
+    places: tuple[str, ...]
+
+
+# A library's headers are wrapped in one place of src/.
+LIBRARIES = (
+    Library("libpq", r"(postgresql/)?(libpq-\w+|postgres_ext|pg_config\w*)\.h|(postgresql/)?libpq/.*",
+            ("src/stores/postgres/*",)),
+    Library("SQLite", r"sqlite3(ext)?\.h", ("src/stores/sqlite/*",)),
+    Library("librdkafka", r"librdkafka/.*|rdkafka\w*\.h", ("src/kafka/*",)),
+    Library("libcurl", r"curl/.*", ("src/net/*",)),
+    Library("spdlog", r"spdlog/.*", ("src/base/log.cc",)),
+    Library("Boost.Asio", r"boost/asio(\.hpp|/.*)", ("src/http/*",)),
+    Library("Boost.Beast", r"boost/beast(\.hpp|/.*)", ("src/http/*",)),
+)
+
+# Regular expressions for code. FREE keeps out members of the same name: clock.time(), queue->rand().
+FREE = r"(?<![\w.>])"
+SLEEPING = (
+    r"\b(thrd_sleep|sleep_(for|until))\b",
+    FREE + r"u?sleep(?=\s*\()",
+    r"\b(clock_)?nanosleep\b",
+)
+ASKING_THE_TIME = (
+    r"\b(system|steady|file|utc|tai|gps)_clock\s*::\s*now\b",
+    r"\bhigh_resolution_clock\b",
+    r"\b(clock_gettime|gettimeofday|timespec_get)\b",
+    FREE + r"time\s*\(\s*(nullptr|NULL|0)\s*\)",
+    r"\bstd\s*::\s*(time|clock)(?=\s*\()",
+    r"\b(local|gm)time(_r|_s)?\b",
+    r"\b(wait_(for|until))(?=\s*\()",
+    r"\btry_(lock|lock_shared|acquire)_(for|until)\b",
+    r"\bpthread_cond_(timed|clock)wait\b",
+)
+RANDOMNESS = (
+    r"\brandom_device\b",
+    FREE + r"s?rand(?=\s*\()",
+    r"\b(getrandom|getentropy|arc4random\w*|[dlm]rand48)\b",
+)
+
+
+class Ban(NamedTuple):
+    calls: tuple[str, ...]
+    where: tuple[str, ...]
+    but_not: tuple[str, ...]
+    rule: str
+
+
+# A test's suffix names the service that it needs.
+TEST_SUFFIXES = ("_test.cc", "_pgtest.cc", "_kafkatest.cc")
+TESTS_IN_SRC = tuple("src/*" + suffix for suffix in TEST_SUFFIXES)
+
+BANS = (
+    Ban(SLEEPING + ASKING_THE_TIME, ("src/*",),
+        ("src/base/clock.cc", "src/base/bounded_queue.h", "src/http/timers.*", "src/app/*", *TESTS_IN_SRC),
+        "time is injected: take a Clock; only base/clock.cc, base/bounded_queue.h, http/timers and app ask the system"),
+    Ban(SLEEPING, (*TESTS_IN_SRC, "tests/*"), ("tests/support/*",),
+        "no sleeps as synchronisation: use a ManualClock or wait for the event itself"),
+    Ban(RANDOMNESS, ("src/*",), ("src/base/random.*",),
+        "randomness is injected: take a Random; only base/random asks the system"),
+)
+
+# The public API stands on these alone (C++20).
+STANDARD_HEADERS = frozenset("""
+    algorithm any array atomic barrier bit bitset charconv chrono codecvt compare complex concepts condition_variable
+    coroutine deque exception execution filesystem format forward_list fstream functional future initializer_list
+    iomanip ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new numbers
+    numeric optional ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex
+    source_location span sstream stack stdexcept stop_token streambuf string string_view strstream syncstream
+    system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant
+    vector version
+    cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath csetjmp csignal cstdarg cstddef cstdint cstdio
+    cstdlib cstring ctime cuchar cwchar cwctype
+    """.split())
+
+OTHER_CXX_SUFFIXES = (".c", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp")
+
+# CMake commands that name a source without building it.
+CMAKE_MENTIONS = r"(?i)\b(message|set_source_files_properties|set_tests_properties)\s*\([^()]*\)"
+
+
+class Fault(NamedTuple):
+    path: str
+    line: int
+    what: str
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what} ({self.rule})"
+
+
+class Include(NamedTuple):
+    line: int
+    name: str
+    quoted: bool
+
+
+# ---- Reading C++ and CMake ----
+
+# Identifiers and numbers are tokens too, so that the R of fooR"x" starts no raw string and 1'000 no character.
+TOKEN = re.compile(
+    r"""(?P<blank> //(?:\\\r?\n|[^\n])*
+               |   /\*.*?(?:\*/|\Z)
+               |   (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\(.*?\)(?P=delimiter)"
+               |   (?:u8|[uUL])?"(?:\\.|[^"\\\n])*"
+               |   (?:u8|[uUL])?'(?:\\.|[^'\\\n])+'
+        )
+        | \.?[0-9](?:[eEpP][+-]|'?[0-9A-Za-z_]|\.)*
+        | [A-Za-z_]\w*
+    """, re.VERBOSE | re.DOTALL)
+INCLUDE = re.compile(r"^[ \t]*\#[ \t]*include\b", re.MULTILINE)
+INCLUDED_NAME = re.compile(r'[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)')
+
+
+def blank_out(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def code_of(text: str) -> str:
+    """The text with comments and literals blanked out; every other character stays in its place."""
+    return TOKEN.sub(lambda token: blank_out(token[0]) if token["blank"] else token[0], text)
+
+
+def line_of(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def includes_of(text: str, code: str) -> Iterator[Include]:
+    for found in INCLUDE.finditer(code):
+        name = INCLUDED_NAME.match(text, found.end())
+        line = line_of(text, found.start())
+        # A macro may stand here, which this tool cannot follow: an empty name is refused below.
+        yield Include(line, (name[1] or name[2] or "") if name else "", bool(name and name[1]))
+
+
+CMAKE_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|#\[(=*)\[.*?\]\1\]|#[^\n]*', re.DOTALL)
+
+
+def cmake_of(path: Path) -> str:
+    """A CMake file without its comments."""
+    if not path.is_file():
+        return ""
+    return CMAKE_TOKEN.sub(lambda token: token[0] if token[0].startswith('"') else " ", path.read_text("utf-8"))
+
+
+def matches(path: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in patterns)
+
+
+def is_test(path: str) -> bool:
+    return path.endswith(TEST_SUFFIXES)
+
+
+# ---- Layers and includes ----
+
+LAYER_OF = {folder: level for level, row in enumerate(LAYERS) for folder in row}
+
+
+def may_see(folder: str) -> list[str]:
+    """Other folders that `folder` may include, lowest first."""
+    return [other for row in LAYERS[: LAYER_OF[folder]] for other in row]
+
+
+def subfolder(parts: list[str]) -> str:
+    """`sqlite` for stores/sqlite/x.h, nothing for stores/x.h and for folders without a wall inside."""
+    return parts[1] if len(parts) > 2 and parts[1] in APART.get(parts[0], ()) else ""
+
+
+def layer_fault(includer: str, included: str) -> tuple[str, str] | None:
+    """What is wrong with src/`includer` including src/`included`, and the rule."""
+    source, target = includer.split("/"), included.split("/")
+    folder, other = source[0], target[0]
+    if other not in LAYER_OF:
+        return f'includes "{included}", but src/{other} is not a layer', "see LAYERS in tools/check_layers.py"
+    if folder != other and other not in may_see(folder):
+        sees = ", ".join(may_see(folder)) or "itself"
+        where = "beside" if LAYER_OF[folder] == LAYER_OF[other] else "above"
+        return f'includes "{included}", but {other} is {where} {folder}', f"{folder} sees only {sees}"
+    if folder == other and subfolder(target) not in ("", subfolder(source)):
+        return (f'includes "{included}" from outside {other}/{subfolder(target)}',
+                f"{' and '.join(APART[folder])} do not see each other, and what they share in {folder} sees neither")
+    return None
+
+
+OUR_HEADER = re.compile(r"\w+(/\w+)*/\w+\.h")
+
+
+def quoted_fault(root: Path, path: str, name: str) -> tuple[str, str] | None:
+    if not OUR_HEADER.fullmatch(name):
+        return f'includes "{name}"', 'our own headers are "folder/file.h", all others stand in <>'
+    first = name.split("/")[0]
+    if first == "tests":
+        if not (is_test(path) and name.startswith("tests/support/")):
+            return f'includes "{name}"', "only tests include from tests/, and only from tests/support/"
+        home = root
+    elif first == "horae":
+        home = root / "include"
+    elif path.startswith("include/"):
+        return f'includes "{name}"', "the public API stands on standard headers and itself"
+    else:
+        fault = layer_fault(path.removeprefix("src/"), name)
+        if fault:
+            return fault
+        home = root / "src"
+    return None if (home / name).is_file() else (f'includes "{name}", which does not exist', "includes name real files")
+
+
+def angled_fault(root: Path, path: str, name: str) -> tuple[str, str] | None:
+    if path.startswith("include/"):
+        if name not in STANDARD_HEADERS:
+            return f"includes <{name}>", "the public API stands on standard C++ headers and itself"
+    elif any((root / home / name).is_file() for home in ("src", "include")):
+        return f"includes <{name}>", "our own headers stand in quotes, where the layers are checked"
+    return None
+
+
+def include_faults(root: Path, path: str, include: Include) -> Iterator[Fault]:
+    if not include.name:
+        yield Fault(path, include.line, "includes what this tool cannot read", "an include names a file")
+        return
+    for library in LIBRARIES:
+        if path.startswith("src/") and re.fullmatch(library.header, include.name) and not matches(path, library.places):
+            yield Fault(path, include.line, f"includes {include.name}",
+                        f"{library.name} is wrapped in {', '.join(library.places)} only")
+    fault = (quoted_fault if include.quoted else angled_fault)(root, path, include.name)
+    if fault:
+        yield Fault(path, include.line, *fault)
+
+
+# ---- The other rules ----
+
+
+def call_faults(path: str, code: str) -> Iterator[Fault]:
+    for ban in BANS:
+        if matches(path, ban.where) and not matches(path, ban.but_not):
+            for found in re.finditer("|".join(ban.calls), code):
+                name = " ".join(found[0].split())
+                yield Fault(path, line_of(code, found.start()), f"uses {name}", ban.rule)
+
+
+def pragma_faults(path: str, code: str) -> Iterator[Fault]:
+    if path.endswith(".h") and not re.match(r"\s*#[ \t]*pragma[ \t]+once\b", code):
+        start = len(code) - len(code.lstrip())
+        yield Fault(path, line_of(code, start), "does not begin with #pragma once", "each header is read once")
+
+
+def place_faults(root: Path) -> Iterator[Fault]:
+    for entry in sorted((root / "src").iterdir()):
+        path = f"src/{entry.name}"
+        if entry.is_dir() and entry.name not in LAYER_OF and any(file.is_file() for file in entry.rglob("*")):
+            yield Fault(path, 1, "is not a layer", "see LAYERS in tools/check_layers.py")
+        if entry.is_file() and entry.suffix in (".h", ".cc"):
+            yield Fault(path, 1, "is in no folder", "each source belongs to a layer")
+
+
+def build_faults(root: Path, paths: list[str]) -> Iterator[Fault]:
+    """Sources that their folder's CMakeLists.txt does not build."""
+    named: dict[Path, set[str]] = {}
+    for path in paths:
+        if not is_test(path) and not (path.startswith("src/") and path.endswith(".cc")):
+            continue
+        lists = (root / path).parent / "CMakeLists.txt"
+        if lists not in named:
+            named[lists] = set(re.split(r'[\s()";]+', re.sub(CMAKE_MENTIONS, " ", cmake_of(lists))))
+        if Path(path).name not in named[lists]:
+            yield Fault(path, 1, f"is not named in {lists.relative_to(root).as_posix()}",
+                        "what is not built is not checked")
+
+
+def reach_faults(root: Path) -> Iterator[Fault]:
+    """CMakeLists.txt files that the build never reads, with all that they name."""
+    reached, waiting = set(), [root.resolve()]
+    while waiting:
+        folder = waiting.pop()
+        if folder not in reached:
+            reached.add(folder)
+            for name in re.findall(r'(?i)\badd_subdirectory\s*\(\s*"?([^\s"()]+)', cmake_of(folder / "CMakeLists.txt")):
+                waiting.append((folder / name).resolve())
+    for top in ("src", "tests"):
+        for lists in sorted((root / top).rglob("CMakeLists.txt")):
+            if lists.parent.resolve() not in reached:
+                yield Fault(lists.relative_to(root).as_posix(), 1, "is not read by the build",
+                            "add_subdirectory leads to each folder")
+
+
+def files_of(root: Path) -> list[str]:
+    return sorted(file.relative_to(root).as_posix() for top in ("include", "src", "tests")
+                  for file in (root / top).rglob("*") if file.is_file())
+
+
+def check(root: Path) -> tuple[int, list[Fault]]:
+    """How many C++ files there are below `root`, and what is wrong with them."""
+    files = files_of(root)
+    paths = [path for path in files if path.endswith((".h", ".cc"))]
+    faults = [*place_faults(root), *build_faults(root, paths), *reach_faults(root)]
+    for path in files:
+        if path.endswith(OTHER_CXX_SUFFIXES):
+            faults.append(Fault(path, 1, "is neither .h nor .cc", "other C++ files escape these checks"))
+    for path in paths:
+        text = (root / path).read_text("utf-8", errors="replace")
+        code = code_of(text)
+        faults += call_faults(path, code)
+        if path.startswith("tests/"):
+            continue  # tests/ looks at all layers from outside
+        faults += pragma_faults(path, code)
+        if path.startswith("include/") or path.split("/")[1] in LAYER_OF:
+            for include in includes_of(text, code):
+                faults += include_faults(root, path, include)
+    return len(paths), sorted(faults)
+
+
+def main(arguments: list[str]) -> int:
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    if not (root / "src").is_dir():
+        print(f"layers: {root} has no src/: nothing was checked", file=sys.stderr)
+        return 2
+    count, faults = check(root)
+    for fault in faults:
+        print(fault)
+    if not faults:
+        print(f"layers: {count} files, 0 faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

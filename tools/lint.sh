@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Checks layout, layers, scripts and, with clang-tidy, the sources. Runs every check before it fails, and names the fix.
+# Tests are left to the compilers' warnings: GoogleTest's and RapidCheck's macros cost clang-tidy minutes and find nothing.
+#
+# clang-tidy is slow, so build/lint/ remembers what each source that passed looked like, with all of our headers that it
+# includes; a source that still looks the same is not checked again. `rm -r build/lint` makes it forget.
+set -euo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+readonly database=build/release/compile_commands.json
+readonly jobs=2
+export stamps=build/lint
+export PYTHONPYCACHEPREFIX=$stamps/pycache
+mkdir -p "$stamps"
+
+failed=()
+# check NAME FIX COMMAND...: runs the command and keeps its failure for the end.
+check() {
+  local name=$1 fix=$2
+  shift 2
+  echo "lint: $name"
+  "$@" || failed+=("$name: $fix")
+}
+
+# Our files (tracked or new, but not ignored) that match, each ended by a zero byte. A tracked file may be gone from the
+# disk.
+ours() {
+  git ls-files -z --cached --others --exclude-standard -- "$@" | sort -zu |
+    while IFS= read -r -d '' file; do if [[ -f $file ]]; then printf '%s\0' "$file"; fi; done
+}
+
+# One line for each file: clang-format itself prints three for each place, and nobody mends those by hand.
+layout() {
+  local output
+  output=$(ours '*.h' '*.cc' | xargs -0 -r clang-format-14 --dry-run -Werror 2>&1) && return
+  grep -E '^[^ :]+:[0-9]+:[0-9]+: error: ' <<<"$output" | sort -t: -u -k1,1 || echo "$output"
+  return 1
+}
+
+scripts() { ours '*.sh' '.ci/run' | xargs -0 -r shellcheck -x; }
+python() { ours '*.py' | xargs -0 -r python3 -m py_compile; }
+
+# Prints "key path" for each source in src/. The key changes with all that could change what clang-tidy says, save the
+# system's headers.
+sources_with_keys() {
+  PYTHONPATH=tools python3 - "$database" "$(clang-tidy-14 --version)" <<'END'
+import hashlib, json, os, sys
+from pathlib import Path
+from check_layers import code_of, includes_of
+
+database, version = sys.argv[1:]
+commands = {}
+for entry in json.loads(Path(database).read_text()):
+    path = os.path.relpath(os.path.join(entry["directory"], entry["file"]))
+    commands.setdefault(path, []).append(entry.get("command") or " ".join(entry["arguments"]))
+
+included = {}
+def includes(path):
+    if path not in included:
+        text = path.read_text("utf-8", errors="replace")
+        names = {include.name for include in includes_of(text, code_of(text)) if include.name}
+        included[path] = {home / name for name in names for home in map(Path, ("src", "include", "."))
+                          if (home / name).is_file()}
+    return included[path]
+
+def with_headers(path):
+    seen, waiting = set(), [path]
+    while waiting:
+        file = waiting.pop()
+        if file not in seen:
+            seen.add(file)
+            waiting += includes(file)
+    return sorted(seen)
+
+left_out = False
+for path in sorted(Path("src").rglob("*.cc")):
+    if path.stem.endswith("test"):
+        continue
+    if str(path) not in commands:
+        print(f"{path}: is not in {database}: run cmake --preset release -DHORAE_TESTS=ON", file=sys.stderr)
+        left_out = True
+        continue
+    digest = hashlib.sha256(repr([version, Path(".clang-tidy").read_text(), commands[str(path)]]).encode())
+    for file in with_headers(path):
+        digest.update(f"\n{file}\n".encode() + file.read_bytes())
+    print(digest.hexdigest(), path)
+sys.exit(left_out)
+END
+}
+
+# tidy_one "key path". Prints nothing if all is well.
+tidy_one() {
+  local key=${1%% *} path=${1#* } output
+  local stamp=$stamps/${path//\//-}.stamp
+  if [[ -f $stamp && $(<"$stamp") == "$key" ]]; then return 0; fi
+  # The database is GCC's, which has warnings that Clang does not know.
+  if output=$(clang-tidy-14 -p "$(dirname "$database")" --quiet \
+    --extra-arg=-Wno-unknown-warning-option "$path" 2>&1); then
+    echo "$key" >"$stamp"
+    return 0
+  fi
+  # One write, so that two jobs do not mix their lines. The counts of suppressed warnings are of no use to anyone.
+  printf '%s\n' "$(grep -vE '^[0-9]+ (warnings?|errors?)( and [0-9]+ errors?)? generated\.$' <<<"$output")"
+  return 1
+}
+export database
+export -f tidy_one
+
+tidy() {
+  local sources complete=true
+  if [[ ! -f $database ]]; then
+    echo "there is no $database: run cmake --preset release" >&2
+    return 1
+  fi
+  sources=$(sources_with_keys) || complete=false
+  # shellcheck disable=SC2016  # the inner shell expands $1
+  xargs -r -d '\n' -n 1 -P "$jobs" bash -c 'tidy_one "$1"' _ <<<"$sources" && $complete
+}
+
+check layout "make format" layout
+check layers "move the code to where it belongs (docs/architecture.md)" tools/check_layers.py
+check "shell scripts" "mend them as shellcheck says" scripts
+check "python scripts" "mend the syntax" python
+check clang-tidy "mend the code, or write // NOLINT(check) with the reason" tidy
+
+if ((${#failed[@]} > 0)); then
+  printf 'lint: FAILED %s\n' "${failed[@]}" >&2
+  exit 1
+fi
+echo "lint: all is well"

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Installs the Debian packages of tools/packages.txt that are missing, and only those.
+#
+#   tools/setup.sh [group ...]     groups: build, test, lint; all of them when none is named
+set -euo pipefail
+
+readonly kTries=3
+here=$(dirname -- "${BASH_SOURCE[0]}")
+readonly list="$here/packages.txt"
+
+fail() {
+  echo "setup: $*" >&2
+  exit 1
+}
+
+# The packages of the groups named, or of all groups.
+wanted() {
+  awk -v groups="$*" '
+    BEGIN { count = split(groups, names, " "); for (i = 1; i <= count; i++) asked[names[i]] = 1 }
+    { sub(/#.*/, "") }
+    NF == 2 && (count == 0 || $1 in asked) && !seen[$2]++ { print $2 }' "$list"
+}
+
+# Those of the packages given that are not installed.
+missing_of() {
+  local installed
+  # dpkg-query fails when it does not know a package, which only means that the package is missing.
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+  printf '%s\n' "$@" | grep -vxF -f <(sed -n 's/^installed //p' <<<"$installed") || true
+}
+
+as_root=()
+apt_get() {
+  # Another apt-get may be at work: wait for it. Nobody is there to answer questions.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+install() {
+  local try
+  for ((try = 1; try <= kTries; try++)); do
+    # A list that cannot be fetched need not be one that we use, so the installation itself decides.
+    apt_get update || echo "setup: apt-get update failed (try $try of $kTries)" >&2
+    if apt_get install --no-install-recommends "$@"; then return 0; fi
+    echo "setup: apt-get install failed (try $try of $kTries)" >&2
+    if ((try < kTries)); then sleep $((try * 3)); fi
+  done
+  return 1
+}
+
+groups=$(awk '{ sub(/#.*/, "") } NF == 2 && !seen[$1]++ { print $1 }' "$list")
+for group in "$@"; do
+  grep -qxF -- "$group" <<<"$groups" || fail "there is no group '$group'; the groups are:" "${groups//$'\n'/ }"
+done
+
+mapfile -t packages < <(wanted "$@")
+by_hand="install these by hand: ${packages[*]}"
+command -v dpkg-query >/dev/null || fail "this is not Debian; $by_hand"
+
+mapfile -t missing < <(missing_of "${packages[@]}")
+if ((${#missing[@]} == 0)); then
+  echo "setup: nothing to install"
+  exit 0
+fi
+
+by_hand="install these by hand: ${missing[*]}"
+command -v apt-get >/dev/null || fail "there is no apt-get; $by_hand"
+if ((EUID != 0)); then
+  command -v sudo >/dev/null || fail "this needs root, and there is no sudo; as root, $by_hand"
+  as_root=(sudo)
+fi
+
+echo "setup: installing ${missing[*]}"
+install "${missing[@]}" || fail "the installation failed $kTries times; see the messages above, or $by_hand"
+echo "setup: installed ${missing[*]}"
