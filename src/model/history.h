@@ -47,6 +47,9 @@ std::string history_detail(std::string_view json);
 // A list that grows no further than kMaxHistory: the first entries and the newest stay, those between are counted.
 class History {
  public:
+  // `omitted` entries were left out elsewhere, by a store that keeps no more than it must.
+  explicit History(std::uint64_t omitted = 0) : omitted_(omitted) {}
+
   void append(HistoryEntry entry);
 
   // In the order of time. With `omitted()` above 0, that many are missing after the first kHistoryFirst.
@@ -60,7 +63,7 @@ class History {
 
  private:
   std::vector<HistoryEntry> entries_;
-  std::uint64_t omitted_ = 0;
+  std::uint64_t omitted_;
 };
 
 }  // namespace horae

@@ -26,7 +26,7 @@ std::string_view to_string(Verdict verdict);
 // True where the caller may go on as if its call had succeeded.
 constexpr bool is_success(Verdict verdict) { return verdict == Verdict::kAccepted || verdict == Verdict::kRepeated; }
 
-// How an attempt ended: by which event (complete, abort, yield, release, expire), and whose it was.
+// How an attempt ended: by which event (complete, abort, yield, release, expire, cancel), and whose it was.
 struct AttemptEnd {
   Event event;
   std::string owner;

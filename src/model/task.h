@@ -68,14 +68,14 @@ struct Task {
   State state = State::kScheduled;
   double progress = 0.0;  // 0 to 1 by convention, not policed
   Instant created_at;
-  Instant updated_at;
+  Instant updated_at;  // when its state, progress or checkpoint changed; a heartbeat alone changes nothing
   Instant run_at;
   std::optional<Duration> recurring;
   int attempt = 0;  // counts executions, never reset: the fencing token
   int tries = 0;    // counts failures against max_attempts
   int max_attempts = 0;
   RetryPolicy retry;
-  std::optional<std::string> owner;      // while running, and of the last attempt once finished
+  std::optional<std::string> owner;      // while running, and of the attempt that ended the task
   std::optional<Instant> started_at;     // of that attempt
   std::optional<Instant> lease_expires;  // while running
   std::vector<TaskError> errors;         // not empty if aborted
