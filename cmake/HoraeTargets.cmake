@@ -37,3 +37,21 @@ function(horae_fuzzer name)
   add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=20 -max_len=128
            -artifact_prefix=${found}/crash- ${found} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_CORPUS})
 endfunction()
+
+# horae_embed_migrations(horae_sqlite migrations sqlite_migrations)
+# Builds the files NNNN_name.sql of a folder into a target, as the function
+# `std::span<const Migration> horae::sqlite_migrations()`, which the target's own header declares (store/migrations.h).
+# A file that is added, changed or removed is noticed by the next build.
+function(horae_embed_migrations target folder function)
+  get_filename_component(folder "${folder}" ABSOLUTE)
+  file(GLOB files CONFIGURE_DEPENDS "${folder}/*.sql")
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/${function}.cc")
+  set(script "${CMAKE_SOURCE_DIR}/cmake/EmbedMigrations.cmake")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" "-DFUNCTION=${function}" "-DOUTPUT=${output}" -P "${script}"
+    DEPENDS ${files} "${script}"
+    COMMENT "Embedding ${folder}"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

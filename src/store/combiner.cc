@@ -1,0 +1,332 @@
+#include "store/combiner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "base/check.h"
+
+namespace horae {
+namespace {
+
+// What a batch that is being made does with the next item of its line.
+enum class Fit {
+  kJoins,
+  kWaits,  // for the next batch; those behind it may join this one
+  kFull,   // the batch ends before it
+};
+
+// For items that know no reason against each other.
+struct AnyItems {
+  template <typename Item>
+  Fit operator()(const Item& /*item*/) const {
+    return Fit::kJoins;
+  }
+};
+
+// An attempt that is named twice, as by a heartbeat and the completion that overtakes it, takes its turn. Those behind
+// it do not wait with it: one owner that repeats itself must not hold up the others.
+class EachAttemptOnce {
+ public:
+  Fit operator()(const Settlement& settlement) {
+    return attempts_.insert({settlement.id, settlement.attempt}).second ? Fit::kJoins : Fit::kWaits;
+  }
+
+ private:
+  struct Attempt {
+    TaskId id;
+    int number;
+    friend bool operator==(const Attempt&, const Attempt&) = default;
+  };
+  struct HashOfAttempt {
+    std::size_t operator()(const Attempt& attempt) const noexcept {
+      return std::hash<Uuid>{}(attempt.id) ^ static_cast<std::size_t>(attempt.number);
+    }
+  };
+  std::unordered_set<Attempt, HashOfAttempt> attempts_;
+};
+
+// Ends a batch at the claim that would pass the limit, and lets none pass it by: a large wish would wait for ever.
+class AtMostTasks {
+ public:
+  explicit AtMostTasks(std::size_t most) : most_(most) {}
+
+  Fit operator()(const ClaimWish& wish) {
+    const auto asked = static_cast<std::size_t>(std::max(wish.max, 1));
+    if (tasks_ > 0 && tasks_ + asked > most_) return Fit::kFull;
+    tasks_ += asked;
+    return Fit::kJoins;
+  }
+
+ private:
+  std::size_t most_;
+  std::size_t tasks_ = 0;
+};
+
+// Which combiner's thread this is, if any.
+thread_local const Combiner* own_combiner = nullptr;
+
+// An answer for which somebody waits.
+template <typename Value>
+class Awaited {
+ public:
+  // Notifies with the lock held, because the waiter destroys this object as soon as it can go on.
+  void set(Value value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+    is_set_.notify_one();
+  }
+
+  Value wait() {
+    std::unique_lock lock(mutex_);
+    is_set_.wait(lock, [this] { return value_.has_value(); });
+    return std::move(*value_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable is_set_;
+  std::optional<Value> value_;  // guarded by mutex_
+};
+
+template <typename T>
+std::vector<T> one(T item) {
+  std::vector<T> items;
+  items.push_back(std::move(item));
+  return items;
+}
+
+}  // namespace
+
+Combiner::Combiner(TaskStore& store, CombinerOptions options) : store_(store), options_(options) {
+  HORAE_CHECK(options.max_pending > 0, "a combiner has room for at least one item");
+  HORAE_CHECK(options.max_batch > 0 && options.max_batch <= kMaxBatch, "a batch is one that a store takes");
+}
+
+Combiner::~Combiner() { stop(); }
+
+void Combiner::start() {
+  const std::lock_guard life(life_mutex_);
+  HORAE_CHECK(!thread_.joinable(), "a combiner that runs cannot be started");
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = true;
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+void Combiner::stop() {
+  HORAE_CHECK(own_combiner != this, "a callback that stops the combiner would wait for itself");
+  const std::lock_guard life(life_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+  }
+  has_work_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+// ---- Taking calls ----
+
+Result<void> Combiner::admit(std::size_t count) const {
+  if (!running_) {
+    return Error{ErrorCode::kUnavailable,
+                 "this node is starting or stopping: nothing was done; try again later or on another node"};
+  }
+  if (count > options_.max_pending) {
+    return Error{ErrorCode::kRefused,
+                 fmt::format("{} items in one call: give at most {}", count, options_.max_pending)};
+  }
+  if (count > options_.max_pending - pending_) {
+    return Error{ErrorCode::kOverLimit,
+                 fmt::format("{} items are waiting for the store, which is busy or away, and at most {} may: nothing "
+                             "was done; try again later",
+                             pending_, options_.max_pending)};
+  }
+  return {};
+}
+
+template <typename LineType>
+void Combiner::enqueue(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
+                       AllDone<typename LineType::value_type::Outcome> done) {
+  using Outcome = typename LineType::value_type::Outcome;
+  if (items.empty()) return done({});
+  const std::size_t count = items.size();
+  const Error unanswered{ErrorCode::kInternal, ""};
+  auto call = std::make_shared<Call<Outcome>>();
+  call->outcomes.assign(count, unanswered);
+  call->missing = count;
+  call->done = std::move(done);
+
+  std::unique_lock lock(mutex_);
+  if (const auto admitted = admit(count); !admitted.ok()) {
+    lock.unlock();
+    return call->done(std::vector<Result<Outcome>>(count, admitted.error()));
+  }
+  pending_ += count;
+  for (std::size_t place = 0; place < count; ++place) {
+    (arrived_.*kind).push_back({std::move(items[place]), {call, place}});
+  }
+  lock.unlock();
+  has_work_.notify_one();
+}
+
+template <typename LineType>
+void Combiner::enqueue_one(LineType Lines::*kind, typename LineType::value_type::Item item,
+                           Done<typename LineType::value_type::Outcome> done) {
+  using Outcome = typename LineType::value_type::Outcome;
+  enqueue(kind, one(std::move(item)),
+          [done = std::move(done)](std::vector<Result<Outcome>> outcomes) { done(std::move(outcomes.front())); });
+}
+
+template <typename LineType>
+auto Combiner::ask(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items) {
+  using Outcomes = std::vector<Result<typename LineType::value_type::Outcome>>;
+  HORAE_CHECK(own_combiner != this, "a callback that waits for the combiner would wait for itself");
+  Awaited<Outcomes> answer;
+  enqueue(kind, std::move(items), [&answer](Outcomes outcomes) { answer.set(std::move(outcomes)); });
+  return answer.wait();
+}
+
+void Combiner::submit(Submission submission, Done<SubmitOutcome> done) {
+  enqueue_one(&Lines::submits, std::move(submission), std::move(done));
+}
+void Combiner::settle(Settlement settlement, Done<SettleOutcome> done) {
+  enqueue_one(&Lines::settles, std::move(settlement), std::move(done));
+}
+void Combiner::cancel(CancelWish wish, Done<CancelOutcome> done) {
+  enqueue_one(&Lines::cancels, std::move(wish), std::move(done));
+}
+void Combiner::claim(ClaimWish wish, Done<std::vector<LeasedTask>> done) {
+  enqueue_one(&Lines::claims, std::move(wish), std::move(done));
+}
+
+void Combiner::submit(std::vector<Submission> submissions, AllDone<SubmitOutcome> done) {
+  enqueue(&Lines::submits, std::move(submissions), std::move(done));
+}
+void Combiner::settle(std::vector<Settlement> settlements, AllDone<SettleOutcome> done) {
+  enqueue(&Lines::settles, std::move(settlements), std::move(done));
+}
+void Combiner::cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> done) {
+  enqueue(&Lines::cancels, std::move(wishes), std::move(done));
+}
+void Combiner::claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done) {
+  enqueue(&Lines::claims, std::move(wishes), std::move(done));
+}
+
+Result<SubmitOutcome> Combiner::submit(Submission submission) {
+  return std::move(ask(&Lines::submits, one(std::move(submission))).front());
+}
+Result<SettleOutcome> Combiner::settle(Settlement settlement) {
+  return std::move(ask(&Lines::settles, one(std::move(settlement))).front());
+}
+Result<CancelOutcome> Combiner::cancel(CancelWish wish) {
+  return std::move(ask(&Lines::cancels, one(std::move(wish))).front());
+}
+Result<std::vector<LeasedTask>> Combiner::claim(ClaimWish wish) {
+  return std::move(ask(&Lines::claims, one(std::move(wish))).front());
+}
+
+std::vector<Result<SubmitOutcome>> Combiner::submit(std::vector<Submission> submissions) {
+  return ask(&Lines::submits, std::move(submissions));
+}
+std::vector<Result<SettleOutcome>> Combiner::settle(std::vector<Settlement> settlements) {
+  return ask(&Lines::settles, std::move(settlements));
+}
+std::vector<Result<CancelOutcome>> Combiner::cancel(std::vector<CancelWish> wishes) {
+  return ask(&Lines::cancels, std::move(wishes));
+}
+std::vector<Result<std::vector<LeasedTask>>> Combiner::claim(std::vector<ClaimWish> wishes) {
+  return ask(&Lines::claims, std::move(wishes));
+}
+
+// ---- Rounds ----
+
+void Combiner::run() {
+  own_combiner = this;
+  while (wait_for_work()) {
+    commit_next(&Lines::settles, EachAttemptOnce(), [this](auto items) { return store_.settle(items); });
+    commit_next(&Lines::submits, AnyItems(), [this](auto items) { return store_.submit(items); });
+    commit_next(&Lines::cancels, AnyItems(), [this](auto items) { return store_.cancel(items); });
+    commit_next(&Lines::claims, AtMostTasks(options_.max_batch), [this](auto items) { return store_.claim(items); });
+  }
+}
+
+// False once the combiner is stopped and nothing is left to do.
+bool Combiner::wait_for_work() {
+  if (!waiting_.empty()) return true;
+  std::unique_lock lock(mutex_);
+  has_work_.wait(lock, [this] { return !running_ || !arrived_.empty(); });
+  return !arrived_.empty();
+}
+
+// The line with all that has arrived at its end.
+template <typename LineType>
+LineType& Combiner::gather(LineType Lines::*kind) {
+  LineType& line = waiting_.*kind;
+  const std::lock_guard lock(mutex_);
+  LineType& arrived = arrived_.*kind;
+  if (line.empty()) {
+    line.swap(arrived);
+  } else {
+    std::move(arrived.begin(), arrived.end(), std::back_inserter(line));
+    arrived.clear();
+  }
+  return line;
+}
+
+template <typename LineType, typename Rule, typename StoreCall>
+void Combiner::commit_next(LineType Lines::*kind, Rule rule, const StoreCall& store_call) {
+  using EntryType = typename LineType::value_type;
+  LineType& line = gather(kind);
+  std::vector<typename EntryType::Item> items;
+  std::vector<Reply<typename EntryType::Outcome>> replies;
+  std::vector<EntryType> left_back;
+  while (!line.empty() && items.size() < options_.max_batch) {
+    const Fit fit = rule(std::as_const(line.front().item));
+    if (fit == Fit::kFull) break;
+    EntryType entry = std::move(line.front());
+    line.pop_front();
+    if (fit == Fit::kJoins) {
+      items.push_back(std::move(entry.item));
+      replies.push_back(std::move(entry.reply));
+    } else {
+      left_back.push_back(std::move(entry));
+    }
+  }
+  line.insert(line.begin(), std::move_iterator(left_back.begin()), std::move_iterator(left_back.end()));
+  if (!items.empty()) commit(std::span(std::as_const(items)), std::span(replies), store_call);
+}
+
+template <typename Item, typename Outcome, typename StoreCall>
+void Combiner::commit(std::span<const Item> items, std::span<Reply<Outcome>> replies, const StoreCall& store_call) {
+  Result<std::vector<Outcome>> outcomes = store_call(items);
+  if (outcomes.ok() || outcomes.error().retryable() || items.size() == 1) return answer(replies, std::move(outcomes));
+  // Nothing was done, because of one item or several.
+  const std::size_t half = items.size() / 2;
+  commit(items.first(half), replies.first(half), store_call);
+  commit(items.subspan(half), replies.subspan(half), store_call);
+}
+
+template <typename Outcome>
+void Combiner::answer(std::span<Reply<Outcome>> replies, Result<std::vector<Outcome>> outcomes) {
+  HORAE_CHECK(!outcomes.ok() || outcomes->size() == replies.size(), "a store answers each item");
+  {
+    const std::lock_guard lock(mutex_);
+    pending_ -= replies.size();
+  }
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    auto& [call, place] = replies[i];
+    if (outcomes.ok()) call->outcomes[place] = std::move((*outcomes)[i]);
+    if (!outcomes.ok()) call->outcomes[place] = outcomes.error();
+    if (--call->missing == 0) call->done(std::move(call->outcomes));
+    call.reset();
+  }
+}
+
+}  // namespace horae

@@ -1,0 +1,170 @@
+// Group commit: concurrent small calls become one batch for the store.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "store/lease.h"
+#include "store/submission.h"
+#include "store/task_store.h"
+
+namespace horae {
+
+struct CombinerOptions {
+  std::size_t max_pending = 10'000;   // items taken and not yet answered, of all kinds together
+  std::size_t max_batch = kMaxBatch;  // items of one store call, and tasks that the claims of one call may lease
+};
+
+// Stands between callers and a TaskStore. A commit to disk costs the same for one item as for hundreds, so while one
+// commit is under way the calls that arrive gather, and the next commit takes them all.
+//
+// One thread runs rounds. A round has one store call of each kind for which items wait: settles first, because they end
+// what running tasks hold; then submits and cancels; claims last, so that they see the newest tasks and none that was
+// just cancelled. Each store call takes what has arrived until then, in the order of arrival, up to max_batch items;
+// the rest goes with the next round. The claims of one store call ask for at most max_batch tasks together (a single
+// claim always fits), because they are leased in one transaction that others wait for.
+//
+// Answers: each call is answered exactly once, after the store has made it durable, or by an error:
+//   kUnavailable  the store was away, and the outcome is unknown for all items of that store call: repeat with the same
+//                 ids and tokens. Or this combiner is not running (stopping, stopped, never started); nothing was done.
+//   kOverLimit    max_pending would be passed; nothing was done.
+//   others        what the store has against this item; nothing was done. A store refuses a batch as a whole for one
+//   bad
+//                 item, so a refused batch is halved until that item is alone; the others are not harmed. This costs
+//                 some twenty store calls for an item in a thousand: check items first (check_new_task(), ...).
+//
+// Order: a call that is made after another was answered comes after it. Settlements of one (task, attempt) are taken in
+// the order of their calls, one in each store call. Nothing else is promised for calls that are under way together;
+// submissions that share an id or a key may well meet in one store call, which answers them one by one.
+//
+// A batch of a caller is a number of items with one answer: they may be taken together with the items of others, or in
+// several store calls, and each has its own outcome, in the order of the items.
+//
+// Threads: every member may be called from any thread at once; the destructor by one, after the others have left.
+// Callbacks run on the combiner's thread, or before the call returns on the caller's if it is refused at once (not
+// running, over the limit, no items). No lock of ours is held. All calls wait while a callback runs, so it hands on its
+// work and returns; it may make calls with callbacks, but not blocking ones, and it does not throw.
+//
+// A crash loses calls that were not answered, or their answers.
+class Combiner {
+ public:
+  template <typename Outcome>
+  using Done = std::function<void(Result<Outcome>)>;
+  template <typename Outcome>
+  using AllDone = std::function<void(std::vector<Result<Outcome>>)>;
+
+  // The store outlives the combiner. max_pending and max_batch are above 0, max_batch at most kMaxBatch.
+  explicit Combiner(TaskStore& store, CombinerOptions options = {});
+  ~Combiner();
+  Combiner(const Combiner&) = delete;
+  Combiner& operator=(const Combiner&) = delete;
+
+  // Takes calls from now on. Not while it runs; after a stop() it may start again.
+  void start();
+
+  // Refuses new calls, waits until all that were taken are answered, and ends. May be called more than once, also by
+  // several threads, but not by a callback.
+  void stop();
+
+  void submit(Submission submission, Done<SubmitOutcome> done);
+  void settle(Settlement settlement, Done<SettleOutcome> done);
+  void cancel(CancelWish wish, Done<CancelOutcome> done);
+  void claim(ClaimWish wish, Done<std::vector<LeasedTask>> done);
+
+  void submit(std::vector<Submission> submissions, AllDone<SubmitOutcome> done);
+  void settle(std::vector<Settlement> settlements, AllDone<SettleOutcome> done);
+  void cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> done);
+  void claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done);
+
+  // The same, waiting for the answer.
+  Result<SubmitOutcome> submit(Submission submission);
+  Result<SettleOutcome> settle(Settlement settlement);
+  Result<CancelOutcome> cancel(CancelWish wish);
+  Result<std::vector<LeasedTask>> claim(ClaimWish wish);
+
+  std::vector<Result<SubmitOutcome>> submit(std::vector<Submission> submissions);
+  std::vector<Result<SettleOutcome>> settle(std::vector<Settlement> settlements);
+  std::vector<Result<CancelOutcome>> cancel(std::vector<CancelWish> wishes);
+  std::vector<Result<std::vector<LeasedTask>>> claim(std::vector<ClaimWish> wishes);
+
+ private:
+  // One call of a caller, shared by its items. Once taken, only the combiner's thread touches it.
+  template <typename Outcome>
+  struct Call {
+    std::vector<Result<Outcome>> outcomes;  // those of `missing` items are still to come
+    std::size_t missing;
+    AllDone<Outcome> done;
+  };
+
+  // Where the outcome of one item goes.
+  template <typename Outcome>
+  struct Reply {
+    std::shared_ptr<Call<Outcome>> call;
+    std::size_t place;
+  };
+
+  template <typename ItemType, typename OutcomeType>
+  struct Entry {
+    using Item = ItemType;
+    using Outcome = OutcomeType;
+    Item item;
+    Reply<Outcome> reply;
+  };
+
+  template <typename Item, typename Outcome>
+  using Line = std::deque<Entry<Item, Outcome>>;
+
+  struct Lines {
+    Line<Settlement, SettleOutcome> settles;
+    Line<Submission, SubmitOutcome> submits;
+    Line<CancelWish, CancelOutcome> cancels;
+    Line<ClaimWish, std::vector<LeasedTask>> claims;
+
+    bool empty() const { return settles.empty() && submits.empty() && cancels.empty() && claims.empty(); }
+  };
+
+  template <typename LineType>
+  void enqueue(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
+               AllDone<typename LineType::value_type::Outcome> done);
+  template <typename LineType>
+  void enqueue_one(LineType Lines::*kind, typename LineType::value_type::Item item,
+                   Done<typename LineType::value_type::Outcome> done);
+  template <typename LineType>
+  auto ask(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items);
+  Result<void> admit(std::size_t count) const;  // with mutex_ held
+
+  void run();
+  bool wait_for_work();
+  template <typename LineType>
+  LineType& gather(LineType Lines::*kind);
+  template <typename LineType, typename Rule, typename StoreCall>
+  void commit_next(LineType Lines::*kind, Rule rule, const StoreCall& store_call);
+  template <typename Item, typename Outcome, typename StoreCall>
+  void commit(std::span<const Item> items, std::span<Reply<Outcome>> replies, const StoreCall& store_call);
+  template <typename Outcome>
+  void answer(std::span<Reply<Outcome>> replies, Result<std::vector<Outcome>> outcomes);
+
+  TaskStore& store_;
+  const CombinerOptions options_;
+
+  std::mutex mutex_;
+  std::condition_variable has_work_;
+  bool running_ = false;     // guarded by mutex_; between start() and stop()
+  std::size_t pending_ = 0;  // guarded by mutex_; items taken and not yet answered
+  Lines arrived_;            // guarded by mutex_
+
+  Lines waiting_;  // of run() alone; taken over from arrived_, older than what is there
+
+  std::mutex life_mutex_;  // held by start() and stop() alone, also while one waits for the thread's end
+  std::thread thread_;     // guarded by life_mutex_
+};
+
+}  // namespace horae

@@ -1,0 +1,104 @@
+// Claiming tasks, and what an owner may say about a task that it holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/settle.h"
+#include "model/task.h"
+
+namespace horae {
+
+inline constexpr std::size_t kMaxQueuesOfAClaim = 16;
+inline constexpr std::size_t kMaxOwnerLength = 128;
+inline constexpr std::size_t kMaxResultBytes = 1 << 20;
+inline constexpr std::size_t kMaxCheckpointBytes = 1 << 20;
+inline constexpr std::size_t kMaxReasonBytes = 1 << 10;
+inline constexpr std::size_t kMaxErrors = 16;
+inline constexpr std::size_t kMaxErrorBytes = 1 << 16;  // of all errors of one abort together
+
+// Somebody who would like tasks to run.
+struct ClaimWish {
+  std::string owner;                // "worker-7"; unique for each start of a worker
+  std::vector<std::string> queues;  // 1 to kMaxQueuesOfAClaim, without repetition
+  int max = 1;                      // 1 to kMaxBatch
+  Uuid token;                       // made by the caller for this one claim; see TaskStore::leases_of()
+  Duration lease = kDefaultLease;   // kMinLease to kMaxLease
+};
+
+// A task in the hands of its owner. `attempt` is the fencing token: hand it to whatever the task writes to.
+struct LeasedTask {
+  TaskId id;
+  std::int64_t number = 0;
+  std::string queue;
+  int priority = kDefaultPriority;
+  std::string spec;
+  int attempt = 0;
+  std::optional<std::string> checkpoint;
+  Instant lease_expires;
+
+  friend bool operator==(const LeasedTask&, const LeasedTask&) = default;
+};
+
+// What an owner says about one attempt. Which fields count depends on the event:
+//   kHeartbeat  lease, and progress and checkpoint if given
+//   kComplete   result
+//   kAbort      errors (at least one), chance
+//   kYield      progress and checkpoint if given
+//   kRelease    nothing more
+struct Settlement {
+  Event event = Event::kHeartbeat;
+  TaskId id;
+  std::int64_t number = 0;  // of the LeasedTask if the caller still knows it, else 0; only saves a look-up
+  int attempt = 0;
+  std::string owner;
+  Duration lease = kDefaultLease;
+  std::optional<double> progress;
+  std::optional<std::string> checkpoint;  // JSON, kept as the exact bytes
+  std::optional<std::string> result;      // JSON, kept as the exact bytes
+  std::vector<TaskError> errors;
+  double chance = 0.0;  // uniform in [0, 1): the jitter of a retry
+};
+
+// What became of a settlement, and how the task stands now.
+struct SettleOutcome {
+  Verdict verdict = Verdict::kNotFound;
+  std::optional<State> state;            // after the call; nothing for kNotFound
+  int attempt = 0;                       // the newest
+  std::optional<std::string> owner;      // of the newest attempt
+  std::optional<Instant> lease_expires;  // while running
+
+  friend bool operator==(const SettleOutcome&, const SettleOutcome&) = default;
+};
+
+// A client's wish to end a task.
+struct CancelWish {
+  TaskId id;
+  std::optional<std::string> reason;
+};
+
+// kAccepted, kRepeated (it was cancelled before: the first reason stays), kNotFound or kWrongState (it had ended).
+struct CancelOutcome {
+  Verdict verdict = Verdict::kNotFound;
+  std::optional<State> state;  // after the call
+
+  friend bool operator==(const CancelOutcome&, const CancelOutcome&) = default;
+};
+
+// Check what comes from outside; the error names the field. A store refuses a batch in which one item fails these.
+Result<void> check_owner(std::string_view owner);
+Result<void> check_claim_wish(const ClaimWish& wish);
+Result<void> check_settlement(const Settlement& settlement);
+Result<void> check_cancel_wish(const CancelWish& wish);
+
+// Why a settlement was not taken, for the worker's log: which task and attempt, who holds it now, and what to do. The
+// verdict is neither kAccepted nor kRepeated.
+Error settle_error(const Settlement& settlement, const SettleOutcome& outcome);
+Error cancel_error(const CancelWish& wish, const CancelOutcome& outcome);
+
+}  // namespace horae

@@ -1,0 +1,76 @@
+// Queues, their settings and counts, and what is said to the whole cluster.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "model/rank.h"
+
+namespace horae {
+
+inline constexpr Duration kDefaultRetention = std::chrono::hours(24 * 7);
+inline constexpr Duration kMaxRetention = std::chrono::hours(24 * 366 * 10);
+
+struct QueueSettings {
+  bool paused = false;
+  std::int64_t ageing_rate = kDefaultAgeingRate;
+  Duration retention = kDefaultRetention;
+
+  friend bool operator==(const QueueSettings&, const QueueSettings&) = default;
+};
+
+// What to change; what is absent stays.
+struct QueueChange {
+  std::optional<bool> paused;
+  std::optional<std::int64_t> ageing_rate;
+  std::optional<Duration> retention;
+};
+
+struct QueueInfo {
+  std::string name;
+  QueueSettings settings;
+  std::int64_t scheduled = 0;
+  std::int64_t ready = 0;
+  std::int64_t running = 0;
+  std::int64_t completed = 0;
+  std::int64_t aborted = 0;
+  std::int64_t cancelled = 0;
+  std::optional<Duration> oldest_ready;  // how long the longest ready task has been ready, to the second
+
+  friend bool operator==(const QueueInfo&, const QueueInfo&) = default;
+};
+
+struct QueueList {
+  std::vector<QueueInfo> queues;  // by name
+  Instant as_of;                  // the counts of finished tasks may be this old
+};
+
+// kRefused for a rate or a retention out of range.
+Result<void> check_queue_change(const QueueChange& change);
+
+// Threads, durability, time: as TaskStore says.
+class QueueStore {
+ public:
+  virtual ~QueueStore() = default;
+
+  // All queues that exist: a task was submitted to them, or they were configured.
+  virtual Result<QueueList> queues() = 0;
+
+  // Changes the settings of a queue and answers with the new ones. A queue that is new is made; kOverLimit if there are
+  // kMaxQueues. A changed ageing rate leaves the ranks that were given valid (see model/rank.h).
+  virtual Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) = 0;
+
+  // Starts or stops claims in all queues, for all nodes, until the opposite is said. True if that was a change.
+  virtual Result<bool> set_scheduler_running(bool running) = 0;
+  virtual Result<bool> scheduler_running() = 0;
+
+  // "worker-N", with an N that was never given before.
+  virtual Result<std::string> new_worker_id() = 0;
+};
+
+}  // namespace horae

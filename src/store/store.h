@@ -1,0 +1,27 @@
+// A store, whole: one database behind the interfaces of this folder.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "store/message_store.h"
+#include "store/queue_store.h"
+#include "store/task_store.h"
+
+namespace horae {
+
+// Schedules, agents and tokens will join as further interfaces.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual TaskStore& tasks() = 0;
+  virtual QueueStore& queues() = 0;
+  virtual MessageStore& messages() = 0;
+
+  // "sqlite 3.40.1 at horae-data/horae.db": for logs and people.
+  virtual std::string description() const = 0;
+};
+
+}  // namespace horae

@@ -1,0 +1,109 @@
+#include "store/submission.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/quote.h"
+
+namespace horae {
+namespace {
+
+constexpr std::size_t kDigestBytes = 16;
+
+// Fields one after the other, each with its length, so that no two different requests give the same bytes.
+class Fields {
+ public:
+  void add(std::string_view bytes) {
+    add(static_cast<std::int64_t>(bytes.size()));
+    bytes_ += bytes;
+  }
+
+  // The lowest byte first on every machine, because digests are stored.
+  void add(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>((bits >> shift) & 0xFF);
+  }
+
+  // Zero has two signs and is equal to itself, so it gets one.
+  void add(double value) {
+    value += 0.0;
+    std::int64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    add(bits);
+  }
+
+  template <typename T, typename Convert>
+  void add_optional(const std::optional<T>& value, Convert convert) {
+    add(std::int64_t{value.has_value()});
+    if (value) add(convert(*value));
+  }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+std::string sha256(std::string_view bytes) {
+  static const EVP_MD* const kAlgorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  const int done = EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, kAlgorithm, nullptr);
+  HORAE_CHECK(done == 1 && length >= kDigestBytes, "OpenSSL always has SHA-256");
+  return {reinterpret_cast<const char*>(digest.data()), kDigestBytes};
+}
+
+// A client that gave both a key and an id may clash by either; the id of the stored task tells.
+bool is_clash_of_keys(const Submission& submission, const SubmitOutcome& outcome) {
+  return submission.task.key && (!submission.task.id || outcome.id != *submission.task.id);
+}
+
+}  // namespace
+
+std::string request_digest(const NewTask& task) {
+  const auto as_is = [](const std::string& text) -> std::string_view { return text; };
+  Fields fields;
+  fields.add_optional(task.id, [](const TaskId& id) {
+    return std::string_view(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+  });
+  fields.add_optional(task.key, as_is);
+  fields.add(std::string_view(task.queue));
+  fields.add(std::int64_t{task.priority});
+  fields.add(std::string_view(task.spec));
+  fields.add_optional(task.run_at, [](Instant at) { return std::int64_t{at.time_since_epoch().count()}; });
+  fields.add_optional(task.recurring, [](Duration interval) { return std::int64_t{interval.count()}; });
+  fields.add(std::int64_t{task.max_attempts});
+  fields.add(static_cast<std::int64_t>(task.retry.kind));
+  fields.add(std::int64_t{task.retry.delay.count()});
+  fields.add(task.retry.factor);
+  fields.add(std::int64_t{task.retry.cap.count()});
+  fields.add(task.retry.jitter);
+  return sha256(fields.bytes());
+}
+
+Error submit_error(const Submission& submission, const SubmitOutcome& outcome) {
+  const std::string& queue = submission.task.queue;
+  if (outcome.kind == SubmitOutcome::Kind::kOverLimit) {
+    return {ErrorCode::kOverLimit,
+            fmt::format("queue {}: cannot submit: the queue is new, and there are {} queues already; use one of them",
+                        queue, kMaxQueues)};
+  }
+  HORAE_CHECK(outcome.kind == SubmitOutcome::Kind::kConflict, "a stored submission has no error");
+  if (is_clash_of_keys(submission, outcome)) {
+    return {ErrorCode::kConflict,
+            fmt::format("key {} in queue {}: cannot submit: task {} ({}) was submitted under this key with another "
+                        "content; repeat that request exactly, or use another key",
+                        quote(*submission.task.key, 4 * kMaxKeyCharacters), queue, to_string(outcome.id),
+                        to_string(outcome.state))};
+  }
+  return {ErrorCode::kConflict, fmt::format("task {}: cannot submit: a task ({}) was submitted under this id with "
+                                            "another content; repeat that request exactly, or use another id",
+                                            to_string(outcome.id), to_string(outcome.state))};
+}
+
+}  // namespace horae

@@ -1,0 +1,48 @@
+// Submitting tasks: what goes into the store and what comes back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "model/task.h"
+
+namespace horae {
+
+inline constexpr std::size_t kMaxBatch = 1'000;    // items of one call, of any kind
+inline constexpr std::size_t kMaxQueues = 10'000;  // a submit that would make one more is refused
+
+// A task as the client asked for it, and the id that it gets if the client named none. The caller makes `new_id` once
+// and repeats it when it repeats the call: that is how a submit whose reply was lost is recognised.
+struct Submission {
+  NewTask task;  // must pass check_new_task()
+  TaskId new_id;
+
+  const TaskId& id() const { return task.id ? *task.id : new_id; }
+};
+
+struct SubmitOutcome {
+  enum class Kind {
+    kCreated,    // stored by this call
+    kPresent,    // the same request had been stored before: under this id, or under this key in this queue
+    kConflict,   // this id or key is taken by another request; the stored task is left alone
+    kOverLimit,  // the queue is new, and there are kMaxQueues already
+  };
+
+  Kind kind = Kind::kCreated;
+  TaskId id;                        // of the stored task, also for kPresent and kConflict
+  std::int64_t number = 0;          // of the stored task; 0 for kOverLimit
+  State state = State::kScheduled;  // of the stored task at this moment
+
+  friend bool operator==(const SubmitOutcome&, const SubmitOutcome&) = default;
+};
+
+// Why a submission was not stored, for the client. The outcome is kConflict or kOverLimit.
+Error submit_error(const Submission& submission, const SubmitOutcome& outcome);
+
+// A digest of the request as the client sent it, without what the store derives from it. Equal requests have equal
+// digests; different ones differ (SHA-256, cut to 16 bytes).
+std::string request_digest(const NewTask& task);
+
+}  // namespace horae

@@ -1,0 +1,148 @@
+// The truth about tasks; everything else may die at any time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/task.h"
+#include "store/lease.h"
+#include "store/list.h"
+#include "store/submission.h"
+
+namespace horae {
+
+// What a promoter did, and when it is worth looking again.
+struct PromoteOutcome {
+  std::size_t promoted = 0;
+  std::vector<std::string> queues;  // that got ready tasks, without repetition
+  std::optional<Duration> next_in;  // until the next one is due; zero if more are due now; nothing if none is scheduled
+};
+
+// The monitor's view: is anybody running, and when did somebody last look?
+struct Watch {
+  Instant now;                   // the store's clock
+  std::optional<Instant> stamp;  // when a monitor last stamped; nothing if none ever did
+  bool has_leases = false;
+  std::optional<Duration> next_expiry_in;  // until the first lease ends; zero if one has; nothing without leases
+};
+
+struct ExpireWish {
+  std::optional<Instant> seen;           // Watch::stamp of the look that led here
+  Duration silence = kDefaultLease / 3;  // with a stamp older than this, nothing is expired
+  std::size_t max = kMaxBatch;
+};
+
+struct ExpiredLease {
+  TaskId id;
+  std::string queue;
+  std::string owner;
+  int attempt = 0;
+  State state = State::kReady;  // ready, or aborted if max_attempts is used up
+
+  friend bool operator==(const ExpiredLease&, const ExpiredLease&) = default;
+};
+
+struct ExpireOutcome {
+  enum class Kind {
+    kDone,        // the stamp is set to now; `expired` is what was overdue, `max` at most
+    kStampMoved,  // another monitor stamped since the look: look again
+    kTooOld,      // nobody had stamped for longer than `silence` (or ever, while leases exist): extend the leases first
+  };
+  Kind kind = Kind::kDone;
+  std::vector<ExpiredLease> expired;
+};
+
+struct PurgeOutcome {
+  std::size_t purged = 0;
+  bool more = false;  // there is more to purge now
+};
+
+// Threads: every member may be called from any thread at once.
+//
+// Durability: what a call reports is committed and survives a crash of anything. kUnavailable means that the store is
+// away or busy and that the outcome of the call is unknown: call again with the same ids and tokens, and what had
+// happened is reported as present or repeated. Other errors mean that nothing was done.
+//
+// Batches: a call takes 1 to kMaxBatch items (an empty span is fine and does nothing) and answers each by its own
+// outcome, in order. Items are taken one after the other: a later one sees what an earlier one did, also when they name
+// the same task. An item that fails its check (check_new_task, check_settlement, ...) makes the whole call fail with
+// kRefused, and nothing is done. Nothing else may be assumed of a batch as a whole: a store need not make it visible at
+// once, and after a crash or kUnavailable any of its items may have happened. Each item by itself is atomic.
+//
+// Time: the store's clock decides, and no call takes a time that decides something. Comparisons are strict where the
+// state table says so: a lease is overdue when lease_expires < now; a task is due when run_at <= now.
+class TaskStore {
+ public:
+  virtual ~TaskStore() = default;
+
+  // Stores new tasks; one outcome for each. A task without run_at, or with one that is not in the future, is ready at
+  // once and gets its rank; run_at is then kept as given, or is the present. A queue that is new is made, with default
+  // settings.
+  virtual Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) = 0;
+
+  // Leases ready tasks: for each wish up to `max` of them, its own list in order of urgency, empty when nothing is
+  // ready. Within a queue the order is (rank, ready second, number); of the heads of several queues the one with the
+  // highest effective priority comes first, then the longer ready one, then the lower number. Paused queues give
+  // nothing, and neither does any queue while the scheduler is stopped. No attempt is ever given twice. A queue that
+  // does not exist is empty. With several nodes, the order holds within a second.
+  virtual Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) = 0;
+
+  // The tasks that are still leased under a claim's token: what became of a claim that was answered by kUnavailable. In
+  // the order of their numbers. A task that was settled or expired since is not among them.
+  virtual Result<std::vector<LeasedTask>> leases_of(const Uuid& token) = 0;
+
+  // Heartbeats, completions, aborts, yields and releases; one outcome for each, by the rules of judge(). Effects as in
+  // the state table (model/state.h); beyond it:
+  //   kHeartbeat  lease_expires = now + lease
+  //   kComplete   of a recurring task: the next turn is due at now + recurring; progress 0, no checkpoint, tries 0; the
+  //   result is kept
+  //               and shown until the next one
+  //   kAbort      that is retried: due after retry_delay(policy, tries + 1, max_attempts, chance); progress 0,
+  //   checkpoint kept; its
+  //               errors go to the history (TaskRetry); at the end of a recurrence or of the tries: aborted, with its
+  //               errors
+  //   kYield      the progress given with it, or else the last one, goes to the history
+  //   kRelease    the assignment is taken out of the history again
+  // A complete or abort that is refused (kStaleAttempt, kCancelled, kWrongState) is kept in the history as
+  // TaskLateResult, once for each attempt and owner, if an attempt with this number has begun.
+  virtual Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) = 0;
+
+  // Cancels scheduled, ready and running tasks for good.
+  virtual Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) = 0;
+
+  // Makes up to `max` due tasks ready, earliest first. They get their rank now.
+  virtual Result<PromoteOutcome> promote_due(std::size_t max) = 0;
+
+  // A look changes nothing.
+  virtual Result<Watch> look() = 0;
+
+  // After an outage: extends every lease to now plus its length and stamps, if the stamp is still `seen`. False if it
+  // is not.
+  virtual Result<bool> extend_leases(const std::optional<Instant>& seen) = 0;
+
+  // Takes overdue leases away, most overdue first, and stamps, if the stamp is still `wish.seen` and fresh. The task is
+  // ready again with its rank and tries + 1, or, if max_attempts is above 0 and now used up, aborted with the error
+  // `attempts_exhausted`. Without leases nothing happens, also no stamp.
+  virtual Result<ExpireOutcome> expire_leases(const ExpireWish& wish) = 0;
+
+  // Removes up to `max` finished tasks whose updated_at + retention of their queue lies before now, with all that
+  // belongs to them. Their ids and keys are free again.
+  virtual Result<PurgeOutcome> purge(std::size_t max) = 0;
+
+  // One for each id, in order; nothing where there is no such task. Each is seen at one moment.
+  virtual Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) = 0;
+
+  // The task with this key; nothing if there is none.
+  virtual Result<std::optional<Task>> find(std::string_view queue, std::string_view key) = 0;
+
+  // A page of a list. Stable: a task that is in the list throughout is neither skipped nor repeated.
+  virtual Result<Page> list(const ListQuery& query) = 0;
+};
+
+}  // namespace horae
