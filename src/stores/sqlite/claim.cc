@@ -1,0 +1,131 @@
+#include "stores/sqlite/claim.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace horae::sqlite {
+namespace {
+
+// The head of one queue while several are merged.
+struct Head {
+  Statement* rows = nullptr;
+  QueueRow queue;
+  std::size_t place = 0;
+};
+
+}  // namespace
+
+Claimer::Claimer(Writer& writer)
+    : writer_(writer),
+      lease_(writer.database(),
+             "UPDATE life SET state = 2, attempt = attempt + 1, owner = ?, token = ?, lease = ?, lease_expires = ?,"
+             " started_at = ?, updated_at = ? WHERE number = ? AND state = 1 AND attempt = ?"),
+      payload_(writer.database(), "SELECT id, priority, spec FROM task WHERE number = ?"),
+      checkpoint_(writer.database(), "SELECT json FROM checkpoint WHERE number = ?"),
+      // No index on the token: the running tasks are few (life_lease), and this is asked only after a lost reply.
+      of_token_(writer.database(),
+                "SELECT number, queue.name, attempt, has_checkpoint, lease_expires FROM life JOIN queue ON queue.no = "
+                "life.queue"
+                " WHERE state = 2 AND token = ? ORDER BY number") {
+  for (std::size_t i = 0; i < kMaxQueuesOfAClaim; ++i) {
+    // life_ready gives this order without sorting; the number is its last column.
+    heads_.emplace_back(
+        writer.database(),
+        "SELECT number, rank, ready_second, attempt, has_checkpoint FROM life WHERE state = 1 AND queue = ?"
+        " ORDER BY rank, ready_second, number LIMIT ?");
+  }
+}
+
+Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const ClaimWish> wishes) {
+  return writer_.transact<std::vector<std::vector<LeasedTask>>>([&](Change& change) {
+    std::vector<std::vector<LeasedTask>> granted(wishes.size());
+    if (writer_.scheduler_stopped()) return granted;
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      for (const Candidate& chosen : choose(wishes[i], change)) granted[i].push_back(lease(chosen, wishes[i], change));
+    }
+    return granted;
+  });
+}
+
+std::vector<Claimer::Candidate> Claimer::choose(const ClaimWish& wish, const Change& change) {
+  std::vector<Head> heads;
+  std::vector<std::optional<Candidate>> fronts;
+  const auto advance = [&](Head& head) -> std::optional<Candidate> {
+    if (!head.rows->next()) return std::nullopt;
+    const auto points = effective_priority(head.queue.ageing, head.rows->integer(1), change.now_second());
+    return Candidate{.number = head.rows->integer(0),
+                     .queue = head.queue.no,
+                     .queue_place = head.place,
+                     .effective_priority = points,
+                     .ready_second = head.rows->integer(2),
+                     .attempt = head.rows->small(3),
+                     .has_checkpoint = head.rows->small(4) != 0};
+  };
+  for (std::size_t place = 0; place < wish.queues.size(); ++place) {
+    const auto queue = writer_.find_queue(wish.queues[place]);
+    if (!queue || queue->paused) continue;
+    heads.push_back({&heads_[place].start(queue->no, wish.max), *queue, place});
+    fronts.push_back(advance(heads.back()));
+  }
+
+  // The most urgent of the fronts, again and again. Nothing is changed meanwhile: the rows are being read.
+  const auto key = [](const std::optional<Candidate>& front) {
+    return front ? std::tuple(0, -front->effective_priority, front->ready_second, front->number)
+                 : std::tuple(1, std::int64_t{0}, std::int64_t{0}, std::int64_t{0});
+  };
+  std::vector<Candidate> chosen;
+  while (chosen.size() < static_cast<std::size_t>(wish.max) && !fronts.empty()) {
+    const auto first =
+        std::min_element(fronts.begin(), fronts.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    if (!*first) break;
+    chosen.push_back(**first);
+    *first = advance(heads[static_cast<std::size_t>(first - fronts.begin())]);
+  }
+  for (const Head& head : heads) head.rows->finish();
+  return chosen;
+}
+
+LeasedTask Claimer::lease(const Candidate& chosen, const ClaimWish& wish, Change& change) {
+  LeasedTask task{.number = chosen.number,
+                  .queue = wish.queues[chosen.queue_place],
+                  .attempt = chosen.attempt + 1,
+                  .lease_expires = change.after(wish.lease)};
+  lease_.run(wish.owner, wish.token, wish.lease, task.lease_expires, change.now(), change.now(), chosen.number,
+             chosen.attempt);
+  change.moved(chosen.queue, State::kReady, State::kRunning);
+  read_payload(task, chosen.has_checkpoint);
+  return task;
+}
+
+void Claimer::read_payload(LeasedTask& task, bool has_checkpoint) {
+  if (payload_.start(task.number).next()) {
+    task.id = payload_.uuid(0);
+    task.priority = payload_.small(1);
+    task.spec = payload_.text(2);
+    payload_.finish();
+  }
+  if (has_checkpoint && checkpoint_.start(task.number).next()) {
+    task.checkpoint = checkpoint_.text(0);
+    checkpoint_.finish();
+  }
+}
+
+Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
+  return writer_.transact<std::vector<LeasedTask>>([&](Change&) {
+    std::vector<LeasedTask> tasks;
+    std::vector<bool> has_checkpoint;
+    of_token_.start(token);
+    while (of_token_.next()) {
+      tasks.push_back({.number = of_token_.integer(0),
+                       .queue = of_token_.text(1),
+                       .attempt = of_token_.small(2),
+                       .lease_expires = of_token_.instant(4)});
+      has_checkpoint.push_back(of_token_.small(3) != 0);
+    }
+    for (std::size_t i = 0; i < tasks.size(); ++i) read_payload(tasks[i], has_checkpoint[i]);
+    return tasks;
+  });
+}
+
+}  // namespace horae::sqlite

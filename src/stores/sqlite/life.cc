@@ -1,0 +1,132 @@
+#include "stores/sqlite/life.h"
+
+namespace horae::sqlite {
+namespace {
+
+// A row of the trail makes one or two entries of the history, so these many rows hold all entries that a history keeps.
+constexpr int kTrailRows = kMaxHistory;
+constexpr int kTrailFirstRows = kHistoryFirst;
+
+std::optional<Life> read_life(Statement& row) {
+  if (!row.next()) return std::nullopt;
+  Life life{.number = row.integer(0),
+            .queue = row.integer(1),
+            .state = static_cast<State>(row.small(2)),
+            .attempt = row.small(3),
+            .tries = row.small(4),
+            .progress = row.real(5),
+            .owner = row.optional_text(6),
+            .started_at = row.optional_instant(7),
+            .lease_expires = row.optional_instant(8),
+            .recurring = row.optional_duration(11)};
+  if (!row.is_null(9)) life.ended = AttemptEnd{static_cast<Event>(row.small(9)), row.text(10)};
+  row.finish();
+  return life;
+}
+
+bool has_row(Statement& statement) {
+  const bool found = statement.next();
+  statement.finish();
+  return found;
+}
+
+}  // namespace
+
+Lives::Lives(Writer& writer)
+    // The index of the ids alone answers this: the task's own row is not read.
+    : number_of_(writer.database(), "SELECT number FROM task WHERE id = ?"),
+      by_number_(writer.database(),
+                 "SELECT number, queue, state, attempt, tries, progress, owner, started_at, lease_expires, ended_event,"
+                 " ended_owner, recurring FROM life WHERE number = ?"),
+      rules_(writer.database(),
+             "SELECT max_attempts, retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter FROM task WHERE "
+             "number = ?"),
+      insert_trail_(writer.database(),
+                    "INSERT INTO trail (number, place, kind, attempt, worker, started_at, at, progress, detail)"
+                    " SELECT ?1, ifnull(max(place), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM trail WHERE number = ?1"),
+      // Takes the row after the first ones once there are too many: the first and the newest stay.
+      prune_trail_(writer.database(),
+                   "DELETE FROM trail WHERE number = ?1 AND (SELECT count(*) FROM trail WHERE number = ?1) > ?2"
+                   " AND place = (SELECT place FROM trail WHERE number = ?1 ORDER BY place LIMIT 1 OFFSET ?3)"
+                   " RETURNING started_at IS NOT NULL AND kind <> ?4"),
+      count_omitted_(writer.database(), "UPDATE life SET trail_omitted = trail_omitted + ? WHERE number = ?"),
+      find_late_(writer.database(), "SELECT 1 FROM trail WHERE number = ? AND kind = ? AND attempt = ? AND worker = ?"),
+      // Rows that tell of an assignment, their own or that of the attempt they end, have its time.
+      find_assignment_(writer.database(),
+                       "SELECT 1 FROM trail WHERE number = ? AND attempt = ? AND started_at IS NOT NULL"),
+      drop_assignment_(writer.database(), "DELETE FROM trail WHERE number = ? AND kind = ? AND attempt = ?"),
+      save_checkpoint_(writer.database(), "INSERT OR REPLACE INTO checkpoint (number, json) VALUES (?, ?)"),
+      drop_checkpoint_(writer.database(), "DELETE FROM checkpoint WHERE number = ?"),
+      save_error_(writer.database(),
+                  "INSERT INTO error (number, place, code, args, description) VALUES (?, ?, ?, ?, ?)") {}
+
+std::optional<Life> Lives::find(const TaskId& id) {
+  if (!number_of_.start(id).next()) return std::nullopt;
+  const std::int64_t number = number_of_.integer(0);
+  number_of_.finish();
+  return find(number);
+}
+
+std::optional<Life> Lives::find(std::int64_t number) { return read_life(by_number_.start(number)); }
+
+Rules Lives::rules_of(const Life& life) {
+  Rules rules;
+  if (rules_.start(life.number).next()) {
+    rules = {.max_attempts = rules_.small(0),
+             .retry = {.kind = static_cast<RetryPolicy::Kind>(rules_.small(1)),
+                       .delay = rules_.duration(2),
+                       .factor = rules_.real(3),
+                       .cap = rules_.duration(4),
+                       .jitter = rules_.real(5)}};
+    rules_.finish();
+  }
+  return rules;
+}
+
+void Lives::insert_trail(std::int64_t number, HistoryKind kind, int attempt, std::string_view worker,
+                         std::optional<Instant> started_at, Instant now, std::optional<double> progress,
+                         std::string_view detail) {
+  insert_trail_.run(number, kind, attempt, worker, started_at, now, progress, detail);
+  prune_trail(number);
+}
+
+void Lives::prune_trail(std::int64_t number) {
+  int omitted = 0;
+  prune_trail_.start(number, kTrailRows, kTrailFirstRows, HistoryKind::kAssignment);
+  while (prune_trail_.next()) omitted += prune_trail_.small(0) != 0 ? 2 : 1;  // with its assignment
+  if (omitted > 0) count_omitted_.run(omitted, number);
+}
+
+bool Lives::is_assignment_noted(const Life& life) { return has_row(find_assignment_.start(life.number, life.attempt)); }
+
+void Lives::note(const Life& life, HistoryKind kind, Instant now, std::optional<double> progress,
+                 std::string_view detail) {
+  // If the assignment has a row of its own (a late result came between), the end must not tell of it once more.
+  const auto started_at = is_assignment_noted(life) ? std::nullopt : life.started_at;
+  if (kind == HistoryKind::kAssignment && !started_at) return;
+  insert_trail(life.number, kind, life.attempt, life.owner.value_or(""), started_at, now, progress, detail);
+}
+
+void Lives::note_late_result(const Life& life, int attempt, std::string_view owner, Instant now,
+                             std::string_view detail) {
+  if (has_row(find_late_.start(life.number, HistoryKind::kLateResult, attempt, owner))) return;
+  // The present assignment came before this, so it has to stand before it.
+  if (life.started_at) note(life, HistoryKind::kAssignment, *life.started_at, std::nullopt, "");
+  insert_trail(life.number, HistoryKind::kLateResult, attempt, owner, std::nullopt, now, std::nullopt, detail);
+}
+
+void Lives::forget_assignment(const Life& life) {
+  drop_assignment_.run(life.number, HistoryKind::kAssignment, life.attempt);
+}
+
+void Lives::save_checkpoint(std::int64_t number, std::string_view json) { save_checkpoint_.run(number, json); }
+
+void Lives::drop_checkpoint(std::int64_t number) { drop_checkpoint_.run(number); }
+
+void Lives::save_errors(std::int64_t number, const std::vector<TaskError>& errors) {
+  for (std::size_t place = 0; place < errors.size(); ++place) {
+    save_error_.run(number, place, errors[place].code, errors[place].args, errors[place].description);
+  }
+}
+
+}  // namespace horae::sqlite

@@ -1,0 +1,85 @@
+// Reading where a task stands, and the writes that several transitions share: its trail, checkpoint and errors.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/history.h"
+#include "model/settle.h"
+#include "model/task.h"
+#include "stores/sqlite/writer.h"
+
+namespace horae::sqlite {
+
+// A row of the table life, as far as transitions need it.
+struct Life {
+  std::int64_t number = 0;
+  std::int64_t queue = 0;
+  State state = State::kScheduled;
+  int attempt = 0;
+  int tries = 0;
+  double progress = 0.0;
+  std::optional<std::string> owner;
+  std::optional<Instant> started_at;
+  std::optional<Instant> lease_expires;
+  std::optional<AttemptEnd> ended;
+  std::optional<Duration> recurring;
+
+  // Whose the newest attempt is, or was.
+  std::optional<std::string> newest_owner() const { return owner || !ended ? owner : std::optional(ended->owner); }
+
+  Holding holding() const { return {state, attempt, owner.value_or(""), ended}; }
+};
+
+// What came with the task and decides about its failures.
+struct Rules {
+  int max_attempts = 0;
+  RetryPolicy retry;
+};
+
+// For code inside a transaction of the writer.
+class Lives {
+ public:
+  explicit Lives(Writer& writer);
+
+  std::optional<Life> find(const TaskId& id);
+  std::optional<Life> find(std::int64_t number);
+  Rules rules_of(const Life& life);
+
+  // Notes how the present attempt ended (or, for kAssignment, that it began) in the task's trail, which stays bounded.
+  void note(const Life& life, HistoryKind kind, Instant now, std::optional<double> progress, std::string_view detail);
+
+  // Notes a result that came too late, once for each attempt and owner.
+  void note_late_result(const Life& life, int attempt, std::string_view owner, Instant now, std::string_view detail);
+
+  // The attempt was never started: its assignment leaves the trail again, if it is there.
+  void forget_assignment(const Life& life);
+
+  void save_checkpoint(std::int64_t number, std::string_view json);
+  void drop_checkpoint(std::int64_t number);
+  void save_errors(std::int64_t number, const std::vector<TaskError>& errors);
+
+ private:
+  void insert_trail(std::int64_t number, HistoryKind kind, int attempt, std::string_view worker,
+                    std::optional<Instant> started_at, Instant now, std::optional<double> progress,
+                    std::string_view detail);
+  void prune_trail(std::int64_t number);
+  bool is_assignment_noted(const Life& life);
+
+  Statement number_of_;
+  Statement by_number_;
+  Statement rules_;
+  Statement insert_trail_;
+  Statement prune_trail_;
+  Statement count_omitted_;
+  Statement find_late_;
+  Statement find_assignment_;
+  Statement drop_assignment_;
+  Statement save_checkpoint_;
+  Statement drop_checkpoint_;
+  Statement save_error_;
+};
+
+}  // namespace horae::sqlite

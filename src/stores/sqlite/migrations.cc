@@ -1,0 +1,42 @@
+#include "stores/sqlite/migrations.h"
+
+#include <fmt/format.h>
+
+namespace horae::sqlite {
+namespace {
+
+class Target final : public MigrationTarget {
+ public:
+  explicit Target(Database& database) : database_(database) {}
+
+  // The lock file keeps other nodes away, and each step takes SQLite's write lock.
+  Result<void> lock() override { return {}; }
+  void unlock() override {}
+
+  Result<int> version() override {
+    Statement ask(database_, "PRAGMA user_version");
+    const int version = ask.start().next() ? ask.small(0) : 0;
+    ask.finish();
+    if (auto asked = database_.take_error(); !asked.ok()) return asked.error();
+    return version;
+  }
+
+  Result<void> apply(const Migration& migration) override {
+    Transaction transaction(database_);
+    database_.execute(std::string(migration.sql));
+    database_.execute(fmt::format("PRAGMA user_version = {}", migration.version));
+    return transaction.commit();
+  }
+
+ private:
+  Database& database_;
+};
+
+}  // namespace
+
+Result<MigrationReport> migrate_database(Database& database, bool dry_run) {
+  Target target(database);
+  return migrate(target, sqlite_migrations(), dry_run);
+}
+
+}  // namespace horae::sqlite

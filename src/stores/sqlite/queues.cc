@@ -1,0 +1,103 @@
+#include "stores/sqlite/queues.h"
+
+#include <fmt/format.h>
+
+#include "model/task.h"
+#include "store/submission.h"
+
+namespace horae::sqlite {
+
+Queues::Queues(Writer& writer)
+    : writer_(writer),
+      all_(writer.database(),
+           "SELECT no, name, paused, rate, retention, scheduled, ready, running, completed, aborted, cancelled"
+           " FROM queue ORDER BY name"),
+      // Walks over the queue's ready tasks in life_ready: it is asked by people and metrics, not by transitions.
+      oldest_(writer.database(), "SELECT min(ready_second) FROM life WHERE state = 1 AND queue = ?"),
+      settings_(writer.database(), "SELECT paused, rate, retention FROM queue WHERE name = ?"),
+      set_paused_(writer.database(), "UPDATE queue SET paused = ? WHERE no = ?"),
+      set_ageing_(writer.database(), "UPDATE queue SET base = ?, rate = ?, since = ? WHERE no = ?"),
+      set_retention_(writer.database(), "UPDATE queue SET retention = ? WHERE no = ?"),
+      set_stopped_(writer.database(), "UPDATE control SET stopped = ?1 WHERE stopped <> ?1"),
+      take_worker_(writer.database(), "UPDATE control SET next_worker = next_worker + 1 RETURNING next_worker - 1") {}
+
+Result<QueueList> Queues::queues() {
+  return writer_.transact<QueueList>([&](Change& change) {
+    QueueList list{.queues = {}, .as_of = change.now()};
+    std::vector<std::int64_t> numbers;
+    all_.start();
+    while (all_.next()) {
+      numbers.push_back(all_.integer(0));
+      list.queues.push_back({.name = all_.text(1),
+                             .settings = {all_.small(2) != 0, all_.integer(3), all_.duration(4)},
+                             .scheduled = all_.integer(5),
+                             .ready = all_.integer(6),
+                             .running = all_.integer(7),
+                             .completed = all_.integer(8),
+                             .aborted = all_.integer(9),
+                             .cancelled = all_.integer(10)});
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (list.queues[i].ready > 0) list.queues[i].oldest_ready = oldest_ready(numbers[i], change);
+    }
+    return list;
+  });
+}
+
+std::optional<Duration> Queues::oldest_ready(std::int64_t queue, const Change& change) {
+  std::optional<Duration> oldest;
+  if (oldest_.start(queue).next() && !oldest_.is_null(0)) {
+    oldest = std::chrono::seconds(change.now_second() - oldest_.integer(0));
+  }
+  oldest_.finish();
+  return oldest;
+}
+
+QueueSettings Queues::settings_of(std::string_view queue) {
+  QueueSettings settings;
+  if (settings_.start(queue).next()) settings = {settings_.small(0) != 0, settings_.integer(1), settings_.duration(2)};
+  settings_.finish();
+  return settings;
+}
+
+Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChange& wanted) {
+  if (auto checked = check_queue_name(queue); !checked.ok()) return checked.error();
+  if (auto checked = check_queue_change(wanted); !checked.ok()) return checked.error();
+  const auto settings =
+      writer_.transact<std::optional<QueueSettings>>([&](Change& change) -> std::optional<QueueSettings> {
+        const auto row = writer_.find_or_make_queue(queue);
+        if (!row) return std::nullopt;
+        if (wanted.paused) set_paused_.run(*wanted.paused, row->no);
+        if (wanted.retention) set_retention_.run(*wanted.retention, row->no);
+        if (wanted.ageing_rate) {
+          const Ageing ageing = with_rate(row->ageing, *wanted.ageing_rate, change.now_second());
+          set_ageing_.run(ageing.base, ageing.rate, ageing.since, row->no);
+        }
+        return settings_of(queue);
+      });
+  if (!settings.ok()) return settings.error();
+  if (!*settings) {
+    return Error{ErrorCode::kOverLimit,
+                 fmt::format("queue {}: cannot be made: there are {} queues already", queue, kMaxQueues)};
+  }
+  return **settings;
+}
+
+Result<bool> Queues::set_scheduler_running(bool running) {
+  return writer_.transact<bool>([&](Change&) { return set_stopped_.run(!running) > 0; });
+}
+
+Result<bool> Queues::scheduler_running() {
+  return writer_.transact<bool>([&](Change&) { return !writer_.scheduler_stopped(); });
+}
+
+Result<std::string> Queues::new_worker_id() {
+  return writer_.transact<std::string>([&](Change&) {
+    std::int64_t number = 0;
+    take_worker_.start();
+    while (take_worker_.next()) number = take_worker_.integer(0);
+    return fmt::format("worker-{}", number);
+  });
+}
+
+}  // namespace horae::sqlite

@@ -1,0 +1,34 @@
+// Queues, the scheduler's switch and the numbers of workers.
+#pragma once
+
+#include "store/queue_store.h"
+#include "stores/sqlite/writer.h"
+
+namespace horae::sqlite {
+
+class Queues final : public QueueStore {
+ public:
+  explicit Queues(Writer& writer);
+
+  Result<QueueList> queues() override;
+  Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
+  Result<bool> set_scheduler_running(bool running) override;
+  Result<bool> scheduler_running() override;
+  Result<std::string> new_worker_id() override;
+
+ private:
+  std::optional<Duration> oldest_ready(std::int64_t queue, const Change& change);
+  QueueSettings settings_of(std::string_view queue);
+
+  Writer& writer_;
+  Statement all_;
+  Statement oldest_;
+  Statement settings_;
+  Statement set_paused_;
+  Statement set_ageing_;
+  Statement set_retention_;
+  Statement set_stopped_;
+  Statement take_worker_;
+};
+
+}  // namespace horae::sqlite

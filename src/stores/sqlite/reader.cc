@@ -1,0 +1,284 @@
+#include "stores/sqlite/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "base/quote.h"
+
+namespace horae::sqlite {
+namespace {
+
+const std::string kSelectTask =
+    "SELECT number, id, queue.name, key, priority, spec, state, progress, created_at, updated_at, run_at, recurring, "
+    "attempt,"
+    " tries, max_attempts, retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter, owner, started_at, "
+    "lease_expires,"
+    " result, cancel_reason, has_checkpoint, trail_omitted"
+    " FROM task JOIN life USING (number) JOIN queue ON queue.no = task.queue ";
+constexpr int kHasCheckpoint = 25;
+constexpr int kTrailOmitted = 26;
+
+constexpr std::array<char, 5> kCursorLetters = {'s', 'r', 'u', 'f', 'a'};  // in the order of ListKind
+
+bool is_newest_first(ListKind kind) { return kind == ListKind::kFinished || kind == ListKind::kAll; }
+
+// True if a task of the list may be left out of a page.
+bool is_filtered(const ListQuery& query) {
+  return query.kind == ListKind::kFinished || (query.queue && query.kind != ListKind::kReady) ||
+         !query.states.empty() || query.owner || query.created_from || query.created_before;
+}
+
+// Reads ":-12" from the front of `text`.
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t value = 0;
+  if (!text.starts_with(':')) return std::nullopt;
+  text.remove_prefix(1);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+std::size_t payload_bytes(const Task& task) {
+  return task.spec.size() + (task.result ? task.result->size() : 0) + (task.checkpoint ? task.checkpoint->size() : 0);
+}
+
+}  // namespace
+
+Reader::Reader(std::shared_ptr<Connection> connection, const Clock& clock)
+    : connection_(std::move(connection)),
+      database_(*connection_->database),
+      clock_(clock),
+      by_id_(database_, kSelectTask + "WHERE id = ?"),
+      by_key_(database_, kSelectTask + "WHERE queue.name = ? AND key = ?"),
+      by_number_(database_, kSelectTask + "WHERE number = ?"),
+      checkpoint_(database_, "SELECT json FROM checkpoint WHERE number = ?"),
+      errors_(database_, "SELECT code, args, description FROM error WHERE number = ? ORDER BY place"),
+      trail_(
+          database_,
+          "SELECT kind, attempt, worker, started_at, at, progress, detail FROM trail WHERE number = ? ORDER BY place"),
+      // Each follows its index (life_due, life_ready, the primary key), so that a page reads no more than it shows or
+      // examines. The running tasks are sorted: they are few.
+      scheduled_(database_,
+                 "SELECT run_at, 0, number FROM life WHERE state = 0 AND (run_at, number) > (?, ?)"
+                 " ORDER BY run_at, number LIMIT ?"),
+      ready_(database_,
+             "SELECT rank, ready_second, number FROM life WHERE state = 1 AND queue = ?"
+             " AND (rank, ready_second, number) > (?, ?, ?) ORDER BY rank, ready_second, number LIMIT ?"),
+      running_(database_,
+               "SELECT started_at, 0, number FROM life WHERE state = 2 AND (started_at, number) > (?, ?)"
+               " ORDER BY started_at, number LIMIT ?"),
+      newest_(database_, "SELECT 0, 0, number FROM life WHERE number < ? ORDER BY number DESC LIMIT ?"),
+      queues_(database_, "SELECT no FROM queue WHERE name = ?1 OR ?1 IS NULL ORDER BY no") {}
+
+template <typename T, typename Body>
+Result<T> Reader::look(Body body) {
+  const std::lock_guard lock(connection_->mutex);
+  database_.execute("BEGIN");
+  T answer = body();
+  database_.execute("COMMIT");
+  if (auto done = database_.take_error(); !done.ok()) {
+    database_.execute("ROLLBACK");
+    (void)database_.take_error();  // there may be nothing to roll back
+    return done.error();
+  }
+  return answer;
+}
+
+Result<std::vector<std::optional<Task>>> Reader::get(std::span<const TaskId> ids) {
+  return look<std::vector<std::optional<Task>>>([&] {
+    std::vector<std::optional<Task>> tasks(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (by_id_.start(ids[i]).next()) tasks[i] = read_task(by_id_);
+      by_id_.finish();
+      if (tasks[i]) add_history(*tasks[i]);
+    }
+    return tasks;
+  });
+}
+
+Result<std::optional<Task>> Reader::find(std::string_view queue, std::string_view key) {
+  return look<std::optional<Task>>([&] {
+    std::optional<Task> task;
+    if (by_key_.start(queue, key).next()) task = read_task(by_key_);
+    by_key_.finish();
+    if (task) add_history(*task);
+    return task;
+  });
+}
+
+Task Reader::read_task(const Statement& row) {
+  Task task{.id = row.uuid(1),
+            .number = row.integer(0),
+            .key = row.optional_text(3),
+            .queue = row.text(2),
+            .priority = row.small(4),
+            .spec = row.text(5),
+            .state = static_cast<State>(row.small(6)),
+            .progress = row.real(7),
+            .created_at = row.instant(8),
+            .updated_at = row.instant(9),
+            .run_at = row.instant(10),
+            .recurring = row.optional_duration(11),
+            .attempt = row.small(12),
+            .tries = row.small(13),
+            .max_attempts = row.small(14),
+            .retry = {.kind = static_cast<RetryPolicy::Kind>(row.small(15)),
+                      .delay = row.duration(16),
+                      .factor = row.real(17),
+                      .cap = row.duration(18),
+                      .jitter = row.real(19)},
+            .owner = row.optional_text(20),
+            .started_at = row.optional_instant(21),
+            .lease_expires = row.optional_instant(22),
+            .result = row.optional_text(23),
+            .cancel_reason = row.optional_text(24),
+            .history = History(static_cast<std::uint64_t>(row.integer(kTrailOmitted)))};
+  if (row.small(kHasCheckpoint) != 0) {
+    if (checkpoint_.start(task.number).next()) task.checkpoint = checkpoint_.text(0);
+    checkpoint_.finish();
+  }
+  if (task.state == State::kAborted) {
+    errors_.start(task.number);
+    while (errors_.next()) task.errors.push_back({errors_.text(0), errors_.text(1), errors_.text(2)});
+  }
+  return task;
+}
+
+// The trail says what is over; the present assignment is told by the task itself, unless a row of the trail speaks of
+// it.
+void Reader::add_history(Task& task) {
+  bool told = false;
+  trail_.start(task.number);
+  while (trail_.next()) {
+    HistoryEntry entry{.kind = static_cast<HistoryKind>(trail_.small(0)),
+                       .worker = trail_.text(2),
+                       .time = trail_.instant(4),
+                       .attempt = trail_.small(1),
+                       .detail = trail_.text(6)};
+    if (!trail_.is_null(5)) entry.progress = trail_.real(5);
+    told = told || (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt);
+    const auto started_at = trail_.optional_instant(3);
+    if (started_at && entry.kind != HistoryKind::kAssignment) {
+      task.history.append({HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
+    }
+    task.history.append(std::move(entry));
+  }
+  if (!told && task.owner && task.started_at) {
+    task.history.append({HistoryKind::kAssignment, *task.owner, *task.started_at, task.attempt, std::nullopt, ""});
+  }
+}
+
+std::string Reader::write_cursor(ListKind kind, const Place& place) {
+  return fmt::format("{}:{}:{}:{}", kCursorLetters.at(static_cast<std::size_t>(kind)), place.first, place.second,
+                     place.number);
+}
+
+Result<std::optional<Reader::Place>> Reader::read_cursor(const ListQuery& query) {
+  if (query.cursor.empty()) return std::optional<Place>();
+  std::string_view rest = query.cursor;
+  if (rest.front() == kCursorLetters.at(static_cast<std::size_t>(query.kind))) {
+    rest.remove_prefix(1);
+    const auto first = take_number(rest);
+    const auto second = first ? take_number(rest) : std::nullopt;
+    const auto number = second ? take_number(rest) : std::nullopt;
+    if (number && rest.empty()) return std::optional(Place{*first, *second, *number});
+  }
+  return Error{ErrorCode::kMalformed,
+               fmt::format("cursor {}: is not one of this list; begin again without a cursor", quote(query.cursor))};
+}
+
+Result<Page> Reader::list(const ListQuery& query) {
+  if (auto checked = check_list_query(query); !checked.ok()) return checked.error();
+  const auto from = read_cursor(query);
+  if (!from.ok()) return from.error();
+  const std::size_t most = is_filtered(query) ? kMaxExamined : static_cast<std::size_t>(query.limit) + 1;
+  return look<Page>([&] { return fill(query, examine(query, *from, most), most); });
+}
+
+std::vector<Reader::Place> Reader::examine(const ListQuery& query, const std::optional<Place>& from, std::size_t most) {
+  constexpr auto kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kHighest = std::numeric_limits<std::int64_t>::max();
+  const Place start =
+      from.value_or(is_newest_first(query.kind) ? Place{0, 0, kHighest} : Place{kLowest, kLowest, kLowest});
+  switch (query.kind) {
+    case ListKind::kScheduled:
+      return read_places(scheduled_.start(start.first, start.number, most));
+    case ListKind::kRunning:
+      return read_places(running_.start(start.first, start.number, most));
+    case ListKind::kReady:
+      return examine_ready(query, start, most);
+    case ListKind::kFinished:
+    case ListKind::kAll:
+      return read_places(newest_.start(start.number, most));
+  }
+  check_failed("kind", __FILE__, __LINE__, "a list outside the enumeration");
+}
+
+// Merges the queues: from each only what comes before the worst that is kept.
+std::vector<Reader::Place> Reader::examine_ready(const ListQuery& query, const Place& from, std::size_t most) {
+  std::vector<std::int64_t> queues;
+  queues_.start(query.queue);
+  while (queues_.next()) queues.push_back(queues_.integer(0));
+
+  std::vector<Place> kept;  // a heap with the worst in front
+  for (const std::int64_t queue : queues) {
+    ready_.start(queue, from.first, from.second, from.number, most);
+    while (ready_.next()) {
+      const Place place{ready_.integer(0), ready_.integer(1), ready_.integer(2)};
+      if (kept.size() == most) {
+        if (kept.front() < place) break;
+        std::pop_heap(kept.begin(), kept.end());
+        kept.pop_back();
+      }
+      kept.push_back(place);
+      std::push_heap(kept.begin(), kept.end());
+    }
+    ready_.finish();
+  }
+  std::sort_heap(kept.begin(), kept.end());
+  return kept;
+}
+
+std::vector<Reader::Place> Reader::read_places(Statement& rows) {
+  std::vector<Place> places;
+  while (rows.next()) places.push_back({rows.integer(0), rows.integer(1), rows.integer(2)});
+  return places;
+}
+
+Page Reader::fill(const ListQuery& query, const std::vector<Place>& places, std::size_t most) {
+  Page page{.as_of = clock_.wall_now()};
+  std::size_t bytes = 0;
+  std::size_t examined = 0;
+  while (examined < places.size() && page.tasks.size() < static_cast<std::size_t>(query.limit) &&
+         bytes < kMaxPageBytes) {
+    if (by_number_.start(places[examined++].number).next()) {
+      Task task = read_task(by_number_);
+      task.history = History();
+      if (matches(query, task)) {
+        bytes += payload_bytes(task);
+        page.tasks.push_back(std::move(task));
+      }
+    }
+    by_number_.finish();
+  }
+  const bool more = examined < places.size() || places.size() == most;
+  if (more && examined > 0) page.next = write_cursor(query.kind, places[examined - 1]);
+  return page;
+}
+
+bool Reader::matches(const ListQuery& query, const Task& task) {
+  if (query.kind == ListKind::kFinished && !is_terminal(task.state)) return false;
+  if (query.queue && *query.queue != task.queue) return false;
+  if (!query.states.empty() && std::find(query.states.begin(), query.states.end(), task.state) == query.states.end())
+    return false;
+  if (query.owner && query.owner != task.owner) return false;
+  if (query.created_from && task.created_at < *query.created_from) return false;
+  return !query.created_before || task.created_at < *query.created_before;
+}
+
+}  // namespace horae::sqlite

@@ -1,0 +1,77 @@
+// Looking at tasks, without getting in the writer's way.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/list.h"
+#include "store/task_store.h"
+#include "stores/sqlite/database.h"
+
+namespace horae::sqlite {
+
+// Each call sees the database at one moment.
+//
+// Threads: every member may be called from any thread at once; they follow one another.
+class Reader {
+ public:
+  // The database has the newest schema. The clock must outlive the reader. In memory, the connection is also the
+  // writer's.
+  Reader(std::shared_ptr<Connection> connection, const Clock& clock);
+
+  Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids);
+  Result<std::optional<Task>> find(std::string_view queue, std::string_view key);
+  Result<Page> list(const ListQuery& query);
+
+ private:
+  // Three numbers say where a list stands: (run_at, 0, number), (rank, ready_second, number), (started_at, 0, number)
+  // or (0, 0, number).
+  struct Place {
+    std::int64_t first = 0;
+    std::int64_t second = 0;
+    std::int64_t number = 0;
+
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
+  static std::string write_cursor(ListKind kind, const Place& place);
+  static Result<std::optional<Place>> read_cursor(const ListQuery& query);
+
+  // The tasks of `query` after `from` in the order of its list, `most` at most; what its filters leave out is still
+  // among them.
+  std::vector<Place> examine(const ListQuery& query, const std::optional<Place>& from, std::size_t most);
+  std::vector<Place> examine_ready(const ListQuery& query, const Place& from, std::size_t most);
+  static std::vector<Place> read_places(Statement& rows);
+
+  Page fill(const ListQuery& query, const std::vector<Place>& places, std::size_t most);
+  static bool matches(const ListQuery& query, const Task& task);
+
+  Task read_task(const Statement& row);
+  void add_history(Task& task);
+
+  // Runs `body` in a read transaction.
+  template <typename T, typename Body>
+  Result<T> look(Body body);
+
+  std::shared_ptr<Connection> connection_;
+  Database& database_;
+  const Clock& clock_;
+  // All guarded by the connection's mutex.
+  Statement by_id_;
+  Statement by_key_;
+  Statement by_number_;
+  Statement checkpoint_;
+  Statement errors_;
+  Statement trail_;
+  Statement scheduled_;
+  Statement ready_;
+  Statement running_;
+  Statement newest_;
+  Statement queues_;
+};
+
+}  // namespace horae::sqlite

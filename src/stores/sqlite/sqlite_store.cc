@@ -1,0 +1,167 @@
+#include "stores/sqlite/sqlite_store.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "stores/sqlite/claim.h"
+#include "stores/sqlite/lock_file.h"
+#include "stores/sqlite/messages.h"
+#include "stores/sqlite/migrations.h"
+#include "stores/sqlite/queues.h"
+#include "stores/sqlite/reader.h"
+#include "stores/sqlite/settle.h"
+#include "stores/sqlite/submit.h"
+#include "stores/sqlite/upkeep.h"
+
+namespace horae {
+namespace sqlite {
+namespace {
+
+// Refuses a batch that is too large, or of which one item does not pass its check.
+template <typename Item, typename Check>
+Result<void> check_batch(std::span<const Item> items, Check check) {
+  if (items.size() > kMaxBatch) {
+    return Error{ErrorCode::kRefused,
+                 fmt::format("{} items in one call, at most {} are allowed", items.size(), kMaxBatch)};
+  }
+  for (const Item& item : items) {
+    if (auto checked = check(item); !checked.ok()) return checked;
+  }
+  return {};
+}
+
+class Tasks final : public TaskStore {
+ public:
+  Tasks(Writer& writer, std::shared_ptr<Connection> reader, const Clock& clock)
+      : lives_(writer),
+        submitter_(writer),
+        claimer_(writer),
+        settler_(writer, lives_),
+        upkeep_(writer, lives_),
+        reader_(std::move(reader), clock) {}
+
+  Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
+    const auto check = [](const Submission& submission) { return check_new_task(submission.task); };
+    if (auto checked = check_batch(submissions, check); !checked.ok()) return checked.error();
+    return submitter_.submit(submissions);
+  }
+  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+    if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
+    return claimer_.claim(wishes);
+  }
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return claimer_.leases_of(token); }
+  Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
+    if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
+    return settler_.settle(settlements);
+  }
+  Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
+    if (auto checked = check_batch(wishes, check_cancel_wish); !checked.ok()) return checked.error();
+    return settler_.cancel(wishes);
+  }
+  Result<PromoteOutcome> promote_due(std::size_t max) override { return upkeep_.promote_due(max); }
+  Result<Watch> look() override { return upkeep_.look(); }
+  Result<bool> extend_leases(const std::optional<Instant>& seen) override { return upkeep_.extend_leases(seen); }
+  Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override { return upkeep_.expire_leases(wish); }
+  Result<PurgeOutcome> purge(std::size_t max) override { return upkeep_.purge(max); }
+  Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override {
+    const auto any = [](const TaskId&) { return Result<void>(); };
+    if (auto checked = check_batch(ids, any); !checked.ok()) return checked.error();
+    return reader_.get(ids);
+  }
+  Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override {
+    return reader_.find(queue, key);
+  }
+  Result<Page> list(const ListQuery& query) override { return reader_.list(query); }
+
+ private:
+  Lives lives_;
+  Submitter submitter_;
+  Claimer claimer_;
+  Settler settler_;
+  Upkeep upkeep_;
+  Reader reader_;
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::optional<LockFile> lock, std::string path, std::shared_ptr<Connection> writer,
+              const std::shared_ptr<Connection>& reader, const Clock& clock)
+      : lock_(std::move(lock)),
+        path_(std::move(path)),
+        writer_(std::move(writer), clock),
+        tasks_(writer_, reader, clock),
+        queues_(writer_),
+        messages_(writer_) {}
+
+  TaskStore& tasks() override { return tasks_; }
+  QueueStore& queues() override { return queues_; }
+  MessageStore& messages() override { return messages_; }
+  std::string description() const override { return fmt::format("sqlite {} at {}", sqlite3_libversion(), path_); }
+
+ private:
+  std::optional<LockFile> lock_;  // first, so that it is released last
+  std::string path_;
+  Writer writer_;
+  Tasks tasks_;
+  Queues queues_;
+  Messages messages_;
+};
+
+Result<std::shared_ptr<Connection>> connect(const std::string& path, bool read_only) {
+  auto database = Database::open(path, read_only);
+  if (!database.ok()) return database.error();
+  auto connection = std::make_shared<Connection>();
+  connection->database = std::move(*database);
+  return connection;
+}
+
+Result<std::string> path_of(const std::string& url) {
+  if (url.starts_with(kSqliteScheme) && url.size() > kSqliteScheme.size()) return url.substr(kSqliteScheme.size());
+  return Error{ErrorCode::kMalformed, fmt::format("store '{}': give sqlite:PATH or sqlite::memory:", url)};
+}
+
+Result<std::optional<LockFile>> take_lock(const std::string& url, const std::string& path) {
+  if (url == kSqliteMemory) return std::optional<LockFile>();
+  auto lock = LockFile::take(path + ".lock");
+  if (!lock.ok()) return lock.error();
+  return std::optional<LockFile>(std::move(*lock));
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock) {
+  const auto path = sqlite::path_of(url);
+  if (!path.ok()) return path.error();
+  auto lock = sqlite::take_lock(url, *path);
+  if (!lock.ok()) return lock.error();
+  auto writer = sqlite::connect(*path, false);
+  if (!writer.ok()) return writer.error();
+  if (auto migrated = sqlite::migrate_database(*(*writer)->database, false); !migrated.ok()) return migrated.error();
+  auto reader = url == kSqliteMemory ? writer : sqlite::connect(*path, true);
+  if (!reader.ok()) return reader.error();
+
+  const auto opened_writer = *writer;
+  const auto opened_reader = *reader;
+  std::unique_ptr<Store> store =
+      std::make_unique<sqlite::SqliteStore>(std::move(*lock), *path, opened_writer, opened_reader, clock);
+  // Preparing the statements may have failed.
+  for (const auto& connection : {opened_writer, opened_reader}) {
+    if (auto prepared = connection->database->take_error(); !prepared.ok()) return prepared.error();
+  }
+  return store;
+}
+
+Result<MigrationReport> migrate_sqlite(const std::string& url, bool dry_run) {
+  const auto path = sqlite::path_of(url);
+  if (!path.ok()) return path.error();
+  const auto lock = sqlite::take_lock(url, *path);
+  if (!lock.ok()) return lock.error();
+  const auto connection = sqlite::connect(*path, false);
+  if (!connection.ok()) return connection.error();
+  return sqlite::migrate_database(*(*connection)->database, dry_run);
+}
+
+}  // namespace horae

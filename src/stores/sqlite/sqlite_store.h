@@ -1,0 +1,26 @@
+// The embedded store: one SQLite file, one node, no set-up.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "store/migrations.h"
+#include "store/store.h"
+
+namespace horae {
+
+// "sqlite:PATH" or "sqlite::memory:". The folder of PATH must exist; the file is made if it does not.
+inline constexpr std::string_view kSqliteScheme = "sqlite:";
+inline constexpr std::string_view kSqliteMemory = "sqlite::memory:";
+
+// Opens the store and brings its schema to the newest version. The store's clock is `clock`, which must outlive it. A
+// lock file beside the database (PATH.lock) keeps a second node away (kConflict). kRefused if the database was written
+// by a newer Horae.
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock);
+
+// What open_sqlite_store() would do to the schema; done unless `dry_run`.
+Result<MigrationReport> migrate_sqlite(const std::string& url, bool dry_run);
+
+}  // namespace horae

@@ -1,0 +1,88 @@
+#include "stores/sqlite/submit.h"
+
+namespace horae::sqlite {
+
+Submitter::Submitter(Writer& writer)
+    : writer_(writer),
+      // Ignored on a taken id (the unique index of id) or key (task_key): the task there is left alone.
+      insert_task_(writer.database(),
+                   "INSERT OR IGNORE INTO task (number, id, queue, key, priority, created_at, max_attempts,"
+                   " retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter, digest, spec)"
+                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+      insert_life_(
+          writer.database(),
+          "INSERT INTO life (number, queue, state, run_at, recurring, rank, ready_second, attempt, tries, progress,"
+          " has_checkpoint, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0.0, 0, ?)"),
+      find_id_(writer.database(),
+               "SELECT task.id, number, state, digest = ? FROM task JOIN life USING (number) WHERE id = ?"),
+      find_key_(writer.database(),
+                "SELECT task.id, number, state, digest = ? FROM task JOIN life USING (number)"
+                " WHERE task.queue = ? AND key = ?") {}
+
+Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission> submissions) {
+  return writer_.transact<std::vector<SubmitOutcome>>([&](Change& change) {
+    std::vector<SubmitOutcome> outcomes;
+    outcomes.reserve(submissions.size());
+    KnownQueues known;
+    for (const Submission& submission : submissions) outcomes.push_back(submit_one(submission, known, change));
+    return outcomes;
+  });
+}
+
+SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& known, Change& change) {
+  const NewTask& task = submission.task;
+  const std::string digest = request_digest(task);
+  auto queue = known.find(task.queue);
+  if (queue == known.end()) {
+    auto found = writer_.find_queue(task.queue);
+    if (!found) {
+      // A queue is made only for a task that will be stored in it.
+      if (auto present = find_present(submission, digest, 0)) return *present;
+      found = writer_.find_or_make_queue(task.queue);
+      if (!found) return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
+    }
+    queue = known.emplace(task.queue, *found).first;
+  }
+  const QueueRow& row = queue->second;
+
+  const std::int64_t number = writer_.next_number();
+  const int inserted = insert_task_.run(number, submission.id(), row.no, task.key, task.priority, change.now(),
+                                        task.max_attempts, task.retry.kind, task.retry.delay, task.retry.factor,
+                                        task.retry.cap, task.retry.jitter, Blob{digest}, task.spec);
+  if (inserted == 0) return find_present(submission, digest, row.no).value_or(SubmitOutcome{});
+
+  SubmitOutcome outcome{.kind = SubmitOutcome::Kind::kCreated, .id = submission.id(), .number = number};
+  insert_life(number, task, row, outcome, change);
+  return outcome;
+}
+
+std::optional<SubmitOutcome> Submitter::find_present(const Submission& submission, std::string_view digest,
+                                                     std::int64_t queue) {
+  const auto read = [](Statement& row) -> std::optional<SubmitOutcome> {
+    if (!row.next()) return std::nullopt;
+    const auto kind = row.small(3) != 0 ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict;
+    SubmitOutcome outcome{kind, row.uuid(0), row.integer(1), static_cast<State>(row.small(2))};
+    row.finish();
+    return outcome;
+  };
+  if (submission.task.key) {
+    if (auto same_key = read(find_key_.start(Blob{digest}, queue, *submission.task.key))) return same_key;
+  }
+  return read(find_id_.start(Blob{digest}, submission.id()));
+}
+
+void Submitter::insert_life(std::int64_t number, const NewTask& task, const QueueRow& queue, SubmitOutcome& outcome,
+                            Change& change) {
+  const Instant run_at = task.run_at.value_or(change.now());
+  const bool later = run_at > change.now();
+  outcome.state = later ? State::kScheduled : State::kReady;
+  if (later) {
+    insert_life_.run(number, queue.no, outcome.state, run_at, task.recurring, nullptr, nullptr, change.now());
+  } else {
+    insert_life_.run(number, queue.no, outcome.state, run_at, task.recurring,
+                     rank_of(queue.ageing, change.now_second(), task.priority), change.now_second(), change.now());
+  }
+  change.moved(queue.no, std::nullopt, outcome.state);
+}
+
+}  // namespace horae::sqlite

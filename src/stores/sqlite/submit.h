@@ -1,0 +1,39 @@
+// Storing new tasks.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/submission.h"
+#include "stores/sqlite/writer.h"
+
+namespace horae::sqlite {
+
+class Submitter {
+ public:
+  explicit Submitter(Writer& writer);
+
+  Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions);
+
+ private:
+  using KnownQueues = std::map<std::string, QueueRow, std::less<>>;  // of one transaction
+
+  SubmitOutcome submit_one(const Submission& submission, KnownQueues& known, Change& change);
+
+  // What stands in the way of a submission: the task under its key in `queue` (0 if that does not exist), or under its
+  // id.
+  std::optional<SubmitOutcome> find_present(const Submission& submission, std::string_view digest, std::int64_t queue);
+
+  void insert_life(std::int64_t number, const NewTask& task, const QueueRow& queue, SubmitOutcome& outcome,
+                   Change& change);
+
+  Writer& writer_;
+  Statement insert_task_;
+  Statement insert_life_;
+  Statement find_id_;
+  Statement find_key_;
+};
+
+}  // namespace horae::sqlite

@@ -1,0 +1,58 @@
+// What the engine's loops ask of the store: promotion, the watch over leases, purging.
+#pragma once
+
+#include <optional>
+
+#include "store/task_store.h"
+#include "stores/sqlite/life.h"
+#include "stores/sqlite/writer.h"
+
+namespace horae::sqlite {
+
+class Upkeep {
+ public:
+  Upkeep(Writer& writer, Lives& lives);
+
+  Result<PromoteOutcome> promote_due(std::size_t max);
+  Result<Watch> look();
+  Result<bool> extend_leases(const std::optional<Instant>& seen);
+  Result<ExpireOutcome> expire_leases(const ExpireWish& wish);
+  Result<PurgeOutcome> purge(std::size_t max);
+
+ private:
+  struct Due {
+    std::int64_t number = 0;
+    std::int64_t queue = 0;
+    int priority = 0;
+    std::string queue_name;
+  };
+
+  std::optional<Instant> stamp();
+  bool has_leases();
+  ExpiredLease expire_one(std::int64_t number, Change& change);
+  bool purge_one(std::int64_t number, std::int64_t queue, Change& change);
+
+  Writer& writer_;
+  Lives& lives_;
+  Statement due_;
+  Statement next_due_;
+  Statement promote_;
+  Statement stamp_;
+  Statement set_stamp_;
+  Statement first_expiry_;
+  Statement extend_;
+  Statement overdue_;
+  Statement expire_;
+  Statement exhaust_;
+  Statement name_;
+  Statement retentions_;
+  Statement purgeable_;
+  Statement purge_life_;
+  Statement purge_task_;
+  Statement purge_checkpoint_;
+  Statement purge_errors_;
+  Statement purge_trail_;
+  Statement raise_high_number_;
+};
+
+}  // namespace horae::sqlite

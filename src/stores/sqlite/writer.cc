@@ -1,0 +1,97 @@
+#include "stores/sqlite/writer.h"
+
+#include <algorithm>
+
+#include "store/queue_store.h"
+#include "store/submission.h"
+
+namespace horae::sqlite {
+namespace {
+
+constexpr std::string_view kQueueColumns = "no, base, rate, since, paused";
+
+QueueRow read_queue(const Statement& row) {
+  return {.no = row.integer(0),
+          .ageing = {.base = row.integer(1), .rate = row.integer(2), .since = row.integer(3)},
+          .paused = row.small(4) != 0};
+}
+
+std::optional<QueueRow> only_queue(Statement& statement) {
+  if (!statement.next()) return std::nullopt;
+  const QueueRow queue = read_queue(statement);
+  statement.finish();
+  return queue;
+}
+
+std::int64_t second_of(Instant instant) {
+  return std::chrono::floor<std::chrono::seconds>(instant).time_since_epoch().count();
+}
+
+}  // namespace
+
+Duration distance(Instant from, Instant to) {
+  constexpr auto kFarthest = std::chrono::floor<std::chrono::microseconds>(Duration::max());
+  return std::clamp(to - from, -kFarthest, kFarthest);
+}
+
+std::int64_t Change::now_second() const { return second_of(now_); }
+
+void Change::moved(std::int64_t queue, std::optional<State> from, std::optional<State> to) {
+  Counts& counts = counts_[queue];
+  if (from) --counts[static_cast<std::size_t>(*from)];
+  if (to) ++counts[static_cast<std::size_t>(*to)];
+}
+
+Writer::Writer(std::shared_ptr<Connection> connection, const Clock& clock)
+    : connection_(std::move(connection)),
+      database_(*connection_->database),
+      clock_(clock),
+      find_queue_(database_, "SELECT " + std::string(kQueueColumns) + " FROM queue WHERE name = ?"),
+      queue_by_number_(database_, "SELECT " + std::string(kQueueColumns) + " FROM queue WHERE no = ?"),
+      count_queues_(database_, "SELECT count(*) FROM queue"),
+      make_queue_(database_,
+                  "INSERT INTO queue (name, paused, base, rate, since, retention) VALUES (?, 0, 0, ?, 0, ?)"),
+      add_counts_(database_,
+                  "UPDATE queue SET scheduled = scheduled + ?, ready = ready + ?, running = running + ?,"
+                  " completed = completed + ?, aborted = aborted + ?, cancelled = cancelled + ? WHERE no = ?"),
+      stopped_(database_, "SELECT stopped FROM control") {
+  Statement highest(database_, "SELECT max(high_number, (SELECT ifnull(max(number), 0) FROM task)) FROM control");
+  if (highest.start().next()) next_number_ = highest.integer(0) + 1;
+  highest.finish();
+}
+
+std::optional<QueueRow> Writer::find_queue(std::string_view name) { return only_queue(find_queue_.start(name)); }
+
+std::optional<QueueRow> Writer::find_or_make_queue(std::string_view name) {
+  if (auto queue = find_queue(name)) return queue;
+  const bool counted = count_queues_.start().next();
+  const auto queues = counted ? count_queues_.integer(0) : 0;
+  count_queues_.finish();
+  if (queues >= static_cast<std::int64_t>(kMaxQueues)) return std::nullopt;
+  make_queue_.run(name, kDefaultAgeingRate, kDefaultRetention);
+  return find_queue(name);
+}
+
+QueueRow Writer::queue_by_number(std::int64_t no) {
+  return only_queue(queue_by_number_.start(no)).value_or(QueueRow{.no = no});
+}
+
+bool Writer::scheduler_stopped() {
+  const bool stopped = stopped_.start().next() && stopped_.small(0) != 0;
+  stopped_.finish();
+  return stopped;
+}
+
+Error Writer::broken_error() const {
+  return {ErrorCode::kUnavailable,
+          "the SQLite database could not be synced to disk, so nothing more is written: check the disk, then restart; "
+          "everything acknowledged before is kept"};
+}
+
+void Writer::save_counts(const Change& change) {
+  for (const auto& [queue, counts] : change.counts()) {
+    add_counts_.run(counts[0], counts[1], counts[2], counts[3], counts[4], counts[5], queue);
+  }
+}
+
+}  // namespace horae::sqlite

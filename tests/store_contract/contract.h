@@ -1,0 +1,233 @@
+// The world of a contract test: one store, a clock that the test moves, and short words for the calls, so that a test
+// reads as a story of a few lines.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "base/uuid.h"
+#include "store/store.h"
+#include "tests/store_contract/backend.h"
+
+namespace horae {
+
+// How GoogleTest prints what it compares.
+void PrintTo(State state, std::ostream* out);
+void PrintTo(Event event, std::ostream* out);
+void PrintTo(Verdict verdict, std::ostream* out);
+void PrintTo(ErrorCode code, std::ostream* out);
+void PrintTo(const Uuid& uuid, std::ostream* out);
+void PrintTo(const HistoryEntry& entry, std::ostream* out);
+
+}  // namespace horae
+
+namespace horae::testing {
+
+using std::literals::operator""h;
+using std::literals::operator""min;
+using std::literals::operator""s;
+using std::literals::operator""ms;
+using std::literals::operator""us;
+
+inline constexpr char kQueue[] = "work";
+inline constexpr char kOwner[] = "worker-1";
+
+void PrintTo(const BackendMaker& maker, std::ostream* out);
+
+// The value, or the end of the test.
+template <typename T>
+T value_of(Result<T> result) {
+  if (!result.ok()) throw std::runtime_error("the store failed: " + result.error().message);
+  return std::move(*result);
+}
+
+// The code of a failure; nothing for a success.
+template <typename T>
+std::optional<ErrorCode> code_of(const Result<T>& result) {
+  return result.ok() ? std::nullopt : std::optional(result.error().code);
+}
+
+// All pages of a list, one after the other. A list without end ends the test.
+std::vector<Task> all_pages(TaskStore& tasks, ListQuery query);
+
+// A leased task and whose it is.
+struct Lease : LeasedTask {
+  std::string owner;
+};
+
+Settlement settlement(Event event, const Lease& lease);
+
+// One error with this code, as an abort brings it.
+std::vector<TaskError> errors_of(std::string code);
+
+// An entry of the history, by what matters most.
+::testing::Matcher<const HistoryEntry&> entry(HistoryKind kind, std::string worker, int attempt);
+
+std::vector<TaskId> ids_of(const std::vector<LeasedTask>& leased);
+std::vector<TaskId> ids_of(const std::vector<Lease>& leases);
+
+class Contract : public ::testing::TestWithParam<BackendMaker> {
+ protected:
+  Contract();
+
+  TaskStore& tasks() { return backend_->store().tasks(); }
+  QueueStore& queues() { return backend_->store().queues(); }
+  MessageStore& messages() { return backend_->store().messages(); }
+
+  Instant now();
+  void advance(Duration by);
+  void step_clock(Duration by);
+
+  // What a restart leaves. False for a store that has nothing to reopen: then the test has nothing to show.
+  bool reopen() { return backend_->reopen(); }
+
+  // An id as Horae makes them.
+  Uuid new_id() { return ids_.next(); }
+
+  // `task` goes to kQueue with the spec {} where it says nothing else.
+  Submission submission(NewTask task = {});
+  std::vector<SubmitOutcome> submit_all(const std::vector<Submission>& submissions);
+  SubmitOutcome try_submit(NewTask task);
+
+  // These must be new.
+  TaskId submit(NewTask task = {});
+  std::vector<TaskId> submit_many(std::size_t count, const NewTask& task = {});
+
+  ClaimWish wish(int max = 1, std::string owner = kOwner, std::vector<std::string> queues = {kQueue});
+  std::vector<Lease> claim(const ClaimWish& wish);
+  std::vector<Lease> claim_up_to(int max, std::string owner = kOwner, std::vector<std::string> queues = {kQueue});
+
+  // Exactly one task.
+  Lease claim(std::string owner = kOwner, std::string queue = kQueue);
+
+  // Submits a task and claims it, which must be the next in its queue.
+  Lease start(NewTask task = {}, std::string owner = kOwner);
+
+  SettleOutcome settle(const Settlement& said);
+  std::vector<Verdict> settle_all(const std::vector<Settlement>& said);
+  Verdict heartbeat(const Lease& lease) { return settle(settlement(Event::kHeartbeat, lease)).verdict; }
+  Verdict complete(const Lease& lease) { return settle(settlement(Event::kComplete, lease)).verdict; }
+  Verdict abort(const Lease& lease) { return settle(settlement(Event::kAbort, lease)).verdict; }
+  Verdict yield(const Lease& lease) { return settle(settlement(Event::kYield, lease)).verdict; }
+  Verdict release(const Lease& lease) { return settle(settlement(Event::kRelease, lease)).verdict; }
+
+  Verdict cancel(const TaskId& id, std::optional<std::string> reason = std::nullopt);
+
+  PromoteOutcome promote(std::size_t max = kMaxBatch) { return value_of(tasks().promote_due(max)); }
+  PurgeOutcome purge(std::size_t max = kMaxBatch) { return value_of(tasks().purge(max)); }
+
+  Watch look() { return value_of(tasks().look()); }
+
+  // A monitor that was away: all leases start anew, and the stamp is now.
+  void extend_leases();
+
+  // A monitor that was never away takes what is overdue.
+  ExpireOutcome expire(std::size_t max = kMaxBatch);
+
+  // Lets all leases run out, if none is longer than the default, and takes them away.
+  std::vector<ExpiredLease> lose_leases();
+
+  std::optional<Task> find(const TaskId& id);
+  Task get(const TaskId& id);  // must exist
+  State state_of(const TaskId& id) { return get(id).state; }
+  std::vector<HistoryEntry> history_of(const TaskId& id) { return get(id).history.entries(); }
+  HistoryEntry newest_entry_of(const TaskId& id);  // must exist
+
+  std::vector<Task> list_all(const ListQuery& query) { return all_pages(tasks(), query); }
+  std::vector<TaskId> ids_in(const ListQuery& query);
+
+  void configure(std::string_view queue, const QueueChange& change);
+  std::optional<QueueInfo> find_queue(std::string_view name);
+  QueueInfo queue(std::string_view name = kQueue);  // must exist
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  ManualClock node_clock_;  // goes with the store's
+  SeededRandom random_{1};
+  UuidSource ids_{node_clock_, random_};
+};
+
+// Calls `body(0)` to `body(count - 1)` in as many threads, which begin together, and waits for their ends. An exception
+// ends its thread and fails the test.
+void together(int count, const std::function<void(int)>& body);
+
+// Lets two callers meet on each of `rounds` rounds, again and again side by side.
+void race(std::size_t rounds, const std::function<void(std::size_t)>& one,
+          const std::function<void(std::size_t)>& other);
+
+// One fixture for each concern, so that the names of the tests begin with it.
+class Submit : public Contract {};
+class Claim : public Contract {};
+class Hold : public Contract {};
+class Settle : public Contract {};
+class StateTable : public Contract {
+ protected:
+  // A task in this state, and the newest attempt at it.
+  Lease task_in(std::optional<State> state, const std::string& queue);
+
+  // Lets `event` come as near to the task as the interface allows.
+  void apply(Event event, const Lease& lease);
+
+  // Nothing if there is no such task.
+  std::optional<State> state_now(const TaskId& id);
+};
+class Retry : public Contract {};
+class Recurrence : public Contract {};
+class TaskHistory : public Contract {};
+class Cancel : public Contract {};
+class Promote : public Contract {};
+class Monitor : public Contract {};
+class Purge : public Contract {};
+class Get : public Contract {};
+class List : public Contract {};
+class Queues : public Contract {};
+class Messages : public Contract {
+ protected:
+  StoredMessage message(std::string_view id, std::string_view queue = "delay");  // must exist
+  Verdict enqueue(Message message);
+  std::vector<Readying> ready_due(Duration horizon, std::size_t max = kMaxBatch, const Uuid& node = {});
+};
+class Concurrency : public Contract {};
+class Payload : public Contract {};
+class Reopen : public Contract {};
+class Limits : public Contract {};
+class RandomOperations : public Contract {};
+
+}  // namespace horae::testing
+
+// Runs the whole suite against one store: HORAE_STORE_CONTRACT((BackendMaker{"sqlite", make_sqlite_backend})).
+#define HORAE_STORE_CONTRACT(maker)             \
+  HORAE_STORE_CONTRACT_PART(Submit, maker)      \
+  HORAE_STORE_CONTRACT_PART(Claim, maker)       \
+  HORAE_STORE_CONTRACT_PART(Hold, maker)        \
+  HORAE_STORE_CONTRACT_PART(Settle, maker)      \
+  HORAE_STORE_CONTRACT_PART(StateTable, maker)  \
+  HORAE_STORE_CONTRACT_PART(Retry, maker)       \
+  HORAE_STORE_CONTRACT_PART(Recurrence, maker)  \
+  HORAE_STORE_CONTRACT_PART(TaskHistory, maker) \
+  HORAE_STORE_CONTRACT_PART(Cancel, maker)      \
+  HORAE_STORE_CONTRACT_PART(Promote, maker)     \
+  HORAE_STORE_CONTRACT_PART(Monitor, maker)     \
+  HORAE_STORE_CONTRACT_PART(Purge, maker)       \
+  HORAE_STORE_CONTRACT_PART(Get, maker)         \
+  HORAE_STORE_CONTRACT_PART(List, maker)        \
+  HORAE_STORE_CONTRACT_PART(Queues, maker)      \
+  HORAE_STORE_CONTRACT_PART(Messages, maker)    \
+  HORAE_STORE_CONTRACT_PART(Concurrency, maker) \
+  HORAE_STORE_CONTRACT_PART(Payload, maker)     \
+  HORAE_STORE_CONTRACT_PART(Reopen, maker)      \
+  HORAE_STORE_CONTRACT_PART(Limits, maker)      \
+  HORAE_STORE_CONTRACT_PART(RandomOperations, maker)
+
+#define HORAE_STORE_CONTRACT_PART(fixture, maker) \
+  INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::Values(maker), [](const auto& each) { return each.param.name; });

@@ -1,0 +1,78 @@
+#include "tests/store_contract/model_store.h"
+
+#include <fmt/format.h>
+
+namespace horae::testing {
+
+using std::chrono::floor;
+using std::chrono::microseconds;
+
+std::int64_t Model::now_second() const { return floor<std::chrono::seconds>(now()).time_since_epoch().count(); }
+
+ModelTask* Model::find_task(const TaskId& id) {
+  const auto found = ids.find(id);
+  return found == ids.end() ? nullptr : &tasks.at(found->second);
+}
+
+ModelTask* Model::find_task(std::string_view queue, std::string_view key) {
+  const auto found = keys.find({std::string(queue), std::string(key)});
+  return found == keys.end() ? nullptr : &tasks.at(found->second);
+}
+
+// Reading: a new queue has the ageing that model/rank.h gives by default, counted from second 0. So the ranks of all
+// queues that never changed their rate can be compared, as the list of ready tasks over all queues does.
+ModelQueue* Model::make_queue(std::string_view name) {
+  const auto found = queues.find(name);
+  if (found != queues.end()) return &found->second;
+  if (queues.size() >= kMaxQueues) return nullptr;
+  return &queues[std::string(name)];
+}
+
+// Reading: updated_at is the time of the newest accepted event of the state table. Repetitions, refusals, late results
+// and extend_leases() leave it alone.
+void Model::move(ModelTask& held, Event event, Condition condition) const {
+  held.task.state = **next_state(held.task.id, event, held.task.state, condition);
+  held.task.updated_at = now();
+}
+
+void Model::rank(ModelTask& held) {
+  held.ready_second = now_second();
+  held.rank = rank_of(queues.at(held.task.queue).ageing, held.ready_second, held.task.priority);
+}
+
+Task view_without_history(const ModelTask& held) {
+  Task task = held.task;
+  const bool ended_waiting = task.state == State::kCancelled && !(held.ended && held.ended->event == Event::kCancel);
+  const bool shows_attempt = task.state == State::kRunning || (is_terminal(task.state) && !ended_waiting);
+  if (!shows_attempt) {
+    task.owner.reset();
+    task.started_at.reset();
+  }
+  if (task.state != State::kRunning) task.lease_expires.reset();
+  return task;
+}
+
+Task view(const ModelTask& held) {
+  Task task = view_without_history(held);
+  for (const HistoryEntry& entry : held.log) task.history.append(entry);
+  return task;
+}
+
+Duration between(Instant from, Instant to) {
+  const microseconds wait = to - from;
+  if (wait > floor<microseconds>(Duration::max())) return Duration::max();
+  if (wait < -floor<microseconds>(Duration::max())) return Duration::min();
+  return wait;
+}
+
+Instant after(Instant from, Duration wait) { return from + floor<microseconds>(wait); }
+
+Error refused(std::string message) { return {ErrorCode::kRefused, std::move(message)}; }
+
+Result<void> check_batch(std::size_t items) {
+  if (items <= kMaxBatch) return {};
+  return refused(
+      fmt::format("{} items in one call: at most {} are allowed; send the rest in another", items, kMaxBatch));
+}
+
+}  // namespace horae::testing

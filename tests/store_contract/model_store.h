@@ -1,0 +1,169 @@
+// The yardstick: the store contract in memory, as plain as it can be said. No speed, no persistence. Where the headers
+// of src/store leave room, the reading chosen here is written beside the code; grep for "Reading:".
+//
+// Threads: one mutex is held by every call from its beginning to its end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "store/store.h"
+
+namespace horae::testing {
+
+// A task and what the store knows about it beyond what it shows. `task` has no history; `log` is the whole one.
+// `task.owner` and `task.started_at` are always those of the newest attempt; view() hides them where Task says so.
+struct ModelTask {
+  Task task;
+  std::string digest;
+  std::int64_t rank = 0;
+  std::int64_t ready_second = 0;
+  Uuid token;
+  Duration lease = kDefaultLease;
+  std::optional<AttemptEnd> ended;
+  std::vector<HistoryEntry> log;
+};
+
+struct ModelQueue {
+  QueueSettings settings;
+  Ageing ageing;
+};
+
+// Everything there is. The helpers are called with `mutex` held.
+struct Model {
+  explicit Model(const Clock& its_clock) : clock(its_clock) {}
+
+  Instant now() const { return clock.wall_now(); }
+  std::int64_t now_second() const;
+
+  ModelTask* find_task(const TaskId& id);
+  ModelTask* find_task(std::string_view queue, std::string_view key);
+
+  // The queue, made if it is new; nothing if there is no room for it.
+  ModelQueue* make_queue(std::string_view name);
+
+  // Does what the table says about `event`, which must be allowed, and notes the time.
+  void move(ModelTask& held, Event event, Condition condition = Condition::kNone) const;
+
+  // Gives the rank of a task that becomes ready now.
+  void rank(ModelTask& held);
+
+  const Clock& clock;
+  std::mutex mutex;
+  std::map<std::int64_t, ModelTask> tasks;
+  std::map<TaskId, std::int64_t> ids;
+  std::map<std::pair<std::string, std::string>, std::int64_t> keys;  // of (queue, key)
+  std::map<std::string, ModelQueue, std::less<>> queues;
+  std::map<std::string, std::map<std::string, StoredMessage, std::less<>>, std::less<>> messages;
+  std::int64_t last_number = 0;
+  std::int64_t last_worker = 0;
+  bool scheduler_running = true;
+  std::optional<Instant> stamp;
+};
+
+// A task as get() shows it, and without its history as lists show it.
+Task view(const ModelTask& held);
+Task view_without_history(const ModelTask& held);
+
+// Reading: what a Duration cannot hold (a deadline in the year 9999) becomes its longest or shortest value.
+Duration between(Instant from, Instant to);
+
+// Reading: what is finer than a microsecond is cut off.
+Instant after(Instant from, Duration wait);
+
+Error refused(std::string message);
+
+// kRefused for more than kMaxBatch items.
+Result<void> check_batch(std::size_t items);
+
+// check_batch(), and `check` for each item.
+template <typename Items, typename Check>
+Result<void> check_all(const Items& items, Check check) {
+  if (auto checked = check_batch(items.size()); !checked.ok()) return checked;
+  for (const auto& item : items) {
+    if (Result<void> checked = check(item); !checked.ok()) return refused(checked.error().message);
+  }
+  return {};
+}
+
+class ModelTaskStore final : public TaskStore {
+ public:
+  explicit ModelTaskStore(Model& model) : model_(model) {}
+
+  Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
+  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override;
+  Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;
+  Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override;
+  Result<PromoteOutcome> promote_due(std::size_t max) override;
+  Result<Watch> look() override;
+  Result<bool> extend_leases(const std::optional<Instant>& seen) override;
+  Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override;
+  Result<PurgeOutcome> purge(std::size_t max) override;
+  Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override;
+  Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override;
+  Result<Page> list(const ListQuery& query) override;
+
+ private:
+  Model& model_;
+};
+
+class ModelQueueStore final : public QueueStore {
+ public:
+  explicit ModelQueueStore(Model& model) : model_(model) {}
+
+  Result<QueueList> queues() override;
+  Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
+  Result<bool> set_scheduler_running(bool running) override;
+  Result<bool> scheduler_running() override;
+  Result<std::string> new_worker_id() override;
+
+ private:
+  Model& model_;
+};
+
+class ModelMessageStore final : public MessageStore {
+ public:
+  explicit ModelMessageStore(Model& model) : model_(model) {}
+
+  Result<std::vector<Verdict>> enqueue(std::string_view delay_queue, std::span<const Message> messages) override;
+  Result<ReadyDueOutcome> ready_due(std::string_view delay_queue, const Uuid& node, Duration horizon,
+                                    std::size_t max) override;
+  Result<std::vector<bool>> remove(std::string_view delay_queue, std::span<const Readying> fired) override;
+  Result<std::vector<Readying>> stuck(std::string_view delay_queue, Duration hold, Duration advance,
+                                      std::size_t max) override;
+  Result<std::vector<bool>> reset(std::string_view delay_queue, std::span<const Readying> stuck) override;
+  Result<std::optional<StoredMessage>> get(std::string_view delay_queue, std::string_view id) override;
+  Result<Verdict> cancel(std::string_view delay_queue, std::string_view id) override;
+  Result<Verdict> move(std::string_view delay_queue, std::string_view id, Instant deadline) override;
+
+ private:
+  Model& model_;
+};
+
+class ModelStore final : public Store {
+ public:
+  // `clock` must outlive the store.
+  explicit ModelStore(const Clock& clock) : model_(clock) {}
+
+  TaskStore& tasks() override { return tasks_; }
+  QueueStore& queues() override { return queues_; }
+  MessageStore& messages() override { return messages_; }
+  std::string description() const override { return "the model, in memory"; }
+
+ private:
+  Model model_;
+  ModelTaskStore tasks_{model_};
+  ModelQueueStore queues_{model_};
+  ModelMessageStore messages_{model_};
+};
+
+}  // namespace horae::testing
