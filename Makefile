@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= 2
 MINUTES ?= 5
+KILLS ?= 2000
 PRESETS := release debug asan tsan clang fuzz
 
 .PHONY: help
@@ -70,8 +71,23 @@ fuzz: setup-test compile-fuzz ## Fuzz each parser for MINUTES (default 5) minute
 	@tools/fuzz.sh $(MINUTES)
 
 .PHONY: bench
-bench: setup-test compile-release ## Measure; ends with lines `result NAME VALUE`
-	@echo "There is nothing to measure yet: the first bench comes with the store."
+bench: bench/store ## Run every bench; each ends with lines `result NAME VALUE`
+
+.PHONY: bench/store
+bench/store: setup-test ## Measure the stores beside their floors, and the combiner
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target store_bench
+	@cd build && release/bench/store_bench
+
+.PHONY: bench/layouts
+bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/adr/0006)
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target sqlite_layouts
+	@cd build && release/bench/sqlite_layouts
+
+.PHONY: soak
+soak: build ## Kill a process on its store KILLS (default 2000) times
+	@HORAE_KILLS=$(KILLS) build/release/tests/crash/crash_test
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew

@@ -43,7 +43,9 @@ struct Error {
 // may be uninitialized where a Result reads it in line.
 [[noreturn]] void value_of_failure_taken(const Error& error);
 
-// A value or the reason why there is none. Taking the value of a failure stops the program, so look first:
+// A value or the reason why there is none. Taking the value of a failure stops the program, so look first. Of a
+// temporary the value is moved out, so that `for (auto& x : call().value())` does not walk through something that is
+// gone:
 //
 //   Result<Task> task = store.get(id);
 //   if (!task.ok()) return task.error();
@@ -57,10 +59,10 @@ class [[nodiscard]] Result {
 
   const T& value() const& { return std::get<0>(checked()); }
   T& value() & { return std::get<0>(checked()); }
-  T&& value() && { return std::get<0>(std::move(checked())); }
+  T value() && { return std::get<0>(std::move(checked())); }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   const T* operator->() const { return &value(); }
   T* operator->() { return &value(); }
 

@@ -4,13 +4,21 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
 
+#include "app/migrate.h"
 #include "app/serve.h"
 #include "base/version.h"
 
 namespace {
 
 constexpr int kFailure = 1;
+
+int report(std::string_view command, const horae::Result<void>& done) {
+  if (done.ok()) return 0;
+  std::cerr << "horae " << command << ": " << done.error().message << '\n';
+  return kFailure;
+}
 
 int run(int argc, char** argv) {
   CLI::App app{
@@ -20,15 +28,17 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "horae " + std::string(horae::version()));
   app.require_subcommand(0, 1);  // "none" is told below: then an unknown word is named as such
   const CLI::App* serve = app.add_subcommand("serve", "Run a node until Ctrl-C or SIGTERM");
+
+  CLI::App* migrate = app.add_subcommand("migrate", "Bring a store to the schema of this version");
+  std::string store = horae::kDefaultStore;
+  bool dry_run = false;
+  migrate->add_option("--store", store, "The store: sqlite:PATH")->capture_default_str();
+  migrate->add_flag("--dry-run", dry_run, "Only tell what would be done");
   CLI11_PARSE(app, argc, argv);
 
-  if (!serve->parsed()) {
-    std::cerr << "horae: give a command; --help lists them\n";
-    return kFailure;
-  }
-  const auto served = horae::serve(std::cout);
-  if (served.ok()) return 0;
-  std::cerr << "horae serve: " << served.error().message << '\n';
+  if (serve->parsed()) return report("serve", horae::serve(std::cout));
+  if (migrate->parsed()) return report("migrate", horae::migrate_store(store, dry_run, std::cout));
+  std::cerr << "horae: give a command; --help lists them\n";
   return kFailure;
 }
 

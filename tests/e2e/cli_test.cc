@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "tests/support/process.h"
+#include "tests/support/temporary_folder.h"
 
 namespace horae::testing {
 namespace {
@@ -35,6 +36,28 @@ TEST(Cli, NoCommandFailsAndPointsToHelp) {
   Process horae({HORAE_BINARY});
   EXPECT_THAT(horae.read_rest(), HasSubstr("--help"));
   EXPECT_NE(horae.wait().exit_code, 0);
+}
+
+TEST(Cli, MigrateTellsWhatItDoesAndDoesItOnce) {
+  const TemporaryFolder folder;
+  const std::string store = "sqlite:" + folder.path() + "/horae.db";
+  Process dry_run({HORAE_BINARY, "migrate", "--store", store, "--dry-run"});
+  EXPECT_THAT(dry_run.read_rest(), HasSubstr("would apply 0001 tasks"));
+  EXPECT_EQ(dry_run.wait().exit_code, 0);
+
+  Process first({HORAE_BINARY, "migrate", "--store", store});
+  EXPECT_THAT(first.read_rest(), HasSubstr("applied 0001 tasks"));
+  EXPECT_EQ(first.wait().exit_code, 0);
+
+  Process second({HORAE_BINARY, "migrate", "--store", store});
+  EXPECT_THAT(second.read_rest(), HasSubstr("is up to date"));
+  EXPECT_EQ(second.wait().exit_code, 0);
+}
+
+TEST(Cli, MigrateNamesAStoreThatItDoesNotKnow) {
+  Process horae({HORAE_BINARY, "migrate", "--store", "mysql://x"});
+  EXPECT_THAT(horae.read_rest(), HasSubstr("store 'mysql://x': give sqlite:PATH"));
+  EXPECT_EQ(horae.wait().exit_code, 1);
 }
 
 class Serve : public ::testing::TestWithParam<int> {};

@@ -28,8 +28,8 @@ ModelQueue* Model::make_queue(std::string_view name) {
   return &queues[std::string(name)];
 }
 
-// Reading: updated_at is the time of the newest accepted event of the state table. Repetitions, refusals, late results
-// and extend_leases() leave it alone.
+// Reading: updated_at is the time of the newest accepted event of the state table, save a heartbeat that brought
+// nothing. Repetitions, refusals, late results and extend_leases() leave it alone too.
 void Model::move(ModelTask& held, Event event, Condition condition) const {
   held.task.state = **next_state(held.task.id, event, held.task.state, condition);
   held.task.updated_at = now();

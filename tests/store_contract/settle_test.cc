@@ -50,6 +50,18 @@ TEST_P(Settle, AHeartbeatBringsProgressAndCheckpointOnlyIfGiven) {
   EXPECT_EQ(get(lease.id).checkpoint, R"({"row":17})");
 }
 
+TEST_P(Settle, AHeartbeatIsAnUpdateOnlyIfItBringsSomething) {
+  const Lease lease = start();
+  const Instant claimed = now();
+  advance(1s);
+  (void)heartbeat(lease);
+  EXPECT_EQ(get(lease.id).updated_at, claimed);
+  Settlement beat = settlement(Event::kHeartbeat, lease);
+  beat.progress = 0.25;
+  (void)settle(beat);
+  EXPECT_EQ(get(lease.id).updated_at, now());
+}
+
 TEST_P(Settle, ProgressIsNotPoliced) {
   const Lease lease = start();
   for (const double progress : {-1.5, 0.1, 7.0, 1e-300, 0.30000000000000004}) {

@@ -1,0 +1,16 @@
+// `horae migrate`: brings a store to the schema of this version.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "base/result.h"
+
+namespace horae {
+
+inline constexpr const char* kDefaultStore = "sqlite:horae-data/horae.db";
+
+// Tells people on `out` what was done, or with `dry_run` what would be. The folder of an embedded database must exist.
+Result<void> migrate_store(const std::string& url, bool dry_run, std::ostream& out);
+
+}  // namespace horae

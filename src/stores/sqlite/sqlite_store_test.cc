@@ -1,0 +1,175 @@
+// What only the embedded store does: its lock file, foreign locks, a full disk, versions. All else is in
+// tests/store_contract/.
+
+#include "stores/sqlite/sqlite_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "tests/support/temporary_folder.h"
+
+namespace horae::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  std::string path() const { return folder_.path() + "/horae.db"; }
+  std::string url() const { return "sqlite:" + path(); }
+  std::unique_ptr<Store> open() { return std::move(open_sqlite_store(url(), clock_)).value(); }
+
+  TemporaryFolder folder_;
+  SystemClock clock_;
+};
+
+// A connection that is not ours: somebody's shell.
+class Foreign {
+ public:
+  explicit Foreign(const std::string& path) { sqlite3_open(path.c_str(), &database_); }
+  ~Foreign() { sqlite3_close(database_); }
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
+
+  int execute(const char* sql) { return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+TaskId new_id() {
+  static SystemClock clock;
+  static SystemRandom random;
+  static UuidSource ids(clock, random);
+  return ids.next();
+}
+
+Result<std::vector<SubmitOutcome>> submit(Store& store, const TaskId& id, const std::string& spec = "{}") {
+  const std::vector<Submission> submissions = {{.task = {.queue = "work", .spec = spec}, .new_id = id}};
+  return store.tasks().submit(submissions);
+}
+
+bool has(Store& store, const TaskId& id) {
+  const std::vector<TaskId> ids = {id};
+  return store.tasks().get(ids).value().at(0).has_value();
+}
+
+TEST_F(SqliteStoreTest, ASecondNodeIsKeptAwayUntilTheFirstIsGone) {
+  auto first = open();
+  const auto second = open_sqlite_store(url(), clock_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+  EXPECT_THAT(second.error().message, HasSubstr("process " + std::to_string(getpid()) + " already runs"));
+  first.reset();
+  EXPECT_TRUE(open_sqlite_store(url(), clock_).ok());
+}
+
+TEST_F(SqliteStoreTest, AForeignLockGivesARetryableErrorAndLosesNothing) {
+  const auto store = open();
+  const TaskId before = new_id();
+  ASSERT_TRUE(submit(*store, before).ok());
+  Foreign shell(path());
+  ASSERT_EQ(shell.execute("BEGIN IMMEDIATE"), SQLITE_OK);
+
+  const TaskId during = new_id();
+  const auto refused = submit(*store, during);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("another program holds a lock"));
+  EXPECT_TRUE(has(*store, before)) << "reads go on";
+
+  ASSERT_EQ(shell.execute("ROLLBACK"), SQLITE_OK);
+  ASSERT_TRUE(submit(*store, during).ok());
+  EXPECT_TRUE(has(*store, during));
+}
+
+TEST_F(SqliteStoreTest, ADatabaseOfANewerHoraeIsRefused) {
+  open();
+  Foreign(path()).execute("PRAGMA user_version = 99");
+  const auto store = open_sqlite_store(url(), clock_);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.error().code, ErrorCode::kRefused);
+  EXPECT_THAT(store.error().message, HasSubstr("database is at version 99"));
+  EXPECT_THAT(store.error().message, HasSubstr("use a newer horae"));
+}
+
+TEST_F(SqliteStoreTest, AFileThatIsNoDatabaseIsRefusedAndLeftAlone) {
+  std::ofstream(path()) << "these are not the bytes of a database, but somebody may still need them";
+  const auto store = open_sqlite_store(url(), clock_);
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.error().message, HasSubstr("not a database"));
+}
+
+TEST_F(SqliteStoreTest, AMissingFolderIsNamed) {
+  const auto store = open_sqlite_store("sqlite:" + folder_.path() + "/nowhere/horae.db", clock_);
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.error().message, HasSubstr("nowhere/horae.db.lock"));
+  EXPECT_THAT(store.error().message, HasSubstr("check that the folder exists"));
+}
+
+TEST_F(SqliteStoreTest, TheWalStaysBoundedUnderManyWrites) {
+  const auto store = open();
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(submit(*store, new_id(), "\"" + std::string(100'000, 'x') + "\"").ok());
+  std::ifstream wal(path() + "-wal", std::ios::ate | std::ios::binary);
+  EXPECT_LT(wal.tellg(), 16 << 20);
+}
+
+// Fills a small disk of its own, makes room again, and exits with 0 if all was as it should be.
+int live_through_a_full_disk(const std::string& folder, const Clock& clock) {
+  const auto failed = [](const char* what) {
+    std::fprintf(stderr, "%s\n", what);
+    return 1;
+  };
+  // As root a mount namespace is enough; else a user namespace gives the right to mount.
+  if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return failed("unshare");
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return failed("mount --make-rprivate");
+  if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=4m") != 0) return failed("mount tmpfs");
+  const std::string filler = folder + "/filler";
+  std::ofstream(filler) << std::string(2 << 20, 'x');
+
+  const auto store = std::move(open_sqlite_store("sqlite:" + folder + "/horae.db", clock)).value();
+  std::vector<TaskId> acknowledged;
+  const std::string spec = "\"" + std::string(10'000, 'x') + "\"";
+  TaskId refused_id;
+  while (true) {
+    refused_id = new_id();
+    const auto submitted = submit(*store, refused_id, spec);
+    if (!submitted.ok()) {
+      if (submitted.error().code != ErrorCode::kUnavailable) return failed(submitted.error().message.c_str());
+      if (submitted.error().message.find("the disk is full") == std::string::npos)
+        return failed(submitted.error().message.c_str());
+      break;
+    }
+    acknowledged.push_back(refused_id);
+    if (acknowledged.size() > 1000) return failed("the disk never filled up");
+  }
+  for (const TaskId& id : acknowledged) {
+    if (!has(*store, id)) return failed("an acknowledged task is lost while the disk is full");
+  }
+  std::remove(filler.c_str());
+  if (!submit(*store, refused_id, spec).ok()) return failed("it does not recover when there is room");
+  return has(*store, refused_id) ? 0 : failed("the repeated task is not there");
+}
+
+TEST_F(SqliteStoreTest, AFullDiskRefusesNewWorkLosesNothingAndRecoversByItself) {
+  const pid_t child = fork();
+  if (child == 0) _exit(live_through_a_full_disk(folder_.path(), clock_));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace horae::testing
