@@ -89,6 +89,28 @@ TEST_P(Recurrence, TheResultIsShownUntilTheNextOne) {
   }
 }
 
+TEST_P(Recurrence, TheLastResultOutlivesTheEndOfTheRecurrence) {
+  const auto second_turn = [&](std::string_view result) {
+    Settlement done = settlement(Event::kComplete, start({.recurring = 1s, .max_attempts = 1}));
+    done.result = result;
+    (void)settle(done);
+    advance(1s);
+    (void)promote();
+    return claim();
+  };
+  const Lease aborted = second_turn("1");
+  (void)abort(aborted);
+  EXPECT_EQ(get(aborted.id).result, "1");
+
+  const Lease exhausted = second_turn("2");
+  EXPECT_EQ(lose_leases().at(0).state, State::kAborted);
+  EXPECT_EQ(get(exhausted.id).result, "2");
+
+  const Lease cancelled = second_turn("3");
+  (void)cancel(cancelled.id);
+  EXPECT_EQ(get(cancelled.id).result, "3");
+}
+
 TEST_P(Recurrence, ARepeatedCompleteDoesNotMoveTheTurnAgain) {
   const Lease lease = start({.recurring = 1min});
   (void)complete(lease);
