@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 #include "base/check.h"
 
 namespace horae {
@@ -14,6 +17,13 @@ std::size_t length_after(unsigned char first) {
   if (first >= 0xe0 && first <= 0xef) return 3;
   if (first >= 0xf0 && first <= 0xf4) return 4;
   return 0;
+}
+
+// True if the eight bytes are ASCII without NUL: no top bit is set, and none is when each byte is lowered by one.
+bool is_plain(const char* eight_bytes) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, eight_bytes, sizeof(word));
+  return ((word | (word - 0x0101010101010101U)) & 0x8080808080808080U) == 0;
 }
 
 }  // namespace
@@ -42,6 +52,19 @@ Utf8Char read_utf8(std::string_view text) {
 
 bool is_control(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
+}
+
+bool is_text(std::string_view text) {
+  while (!text.empty()) {
+    if (text.size() >= 8 && is_plain(text.data())) {
+      text.remove_prefix(8);
+      continue;
+    }
+    const Utf8Char next = read_utf8(text);
+    if (!next.valid || next.code == 0) return false;
+    text.remove_prefix(next.length);
+  }
+  return true;
 }
 
 }  // namespace horae

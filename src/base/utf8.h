@@ -20,4 +20,7 @@ Utf8Char read_utf8(std::string_view text);
 // the separators U+2028 and U+2029.
 bool is_control(char32_t code);
 
+// True for UTF-8 without NUL: what every store can keep as text.
+bool is_text(std::string_view text);
+
 }  // namespace horae

@@ -69,6 +69,21 @@ TEST(Utf8, KnowsWhatSteersATerminalOrEndsALine) {
     EXPECT_FALSE(is_control(code));
 }
 
+TEST(Utf8, TextIsAnythingButNulAndBrokenCharacters) {
+  for (std::size_t before = 0; before <= 17; ++before) {
+    const std::string front(before, 'x');
+    for (const std::string& good : {std::string(), std::string("\n"), std::string("\x7f"), std::string("\xc3\xa9")}) {
+      EXPECT_TRUE(is_text(front + good)) << before;
+      EXPECT_TRUE(is_text(front + good + front)) << before;
+    }
+    for (const std::string& bad :
+         {std::string(1, '\0'), std::string("\x80"), std::string("\xc3"), std::string("\xff")}) {
+      EXPECT_FALSE(is_text(front + bad)) << before;
+      EXPECT_FALSE(is_text(front + bad + front)) << before;
+    }
+  }
+}
+
 TEST(Utf8DeathTest, NeedsSomethingToRead) { EXPECT_DEATH(read_utf8(""), "empty text"); }
 
 RC_GTEST_PROP(Utf8, GoesThroughAnyBytesToTheEnd, (const std::vector<char>& bytes)) {

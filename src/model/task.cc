@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/json_text.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "model/names.h"
 
 namespace horae {
@@ -78,6 +79,7 @@ Result<void> check_new_task(const NewTask& task) {
   }
   if (auto checked = check_priority(task.priority); !checked.ok()) return checked;
   if (auto checked = check_spec_size(task.spec); !checked.ok()) return checked;
+  if (!is_text(task.spec)) return refused("spec: give JSON in UTF-8; a NUL is written as \\u0000");
   if (auto checked = check_range("recurring", task.recurring, kMinRecurring, kMaxRecurring); !checked.ok())
     return checked;
   if (auto checked = check_max_attempts(task.max_attempts); !checked.ok()) return checked;

@@ -70,6 +70,14 @@ TEST(NewTask, SpecsHaveALimit) {
   EXPECT_THAT(refusal([](NewTask& task) { task.spec = ""; }), HasSubstr("spec: it is empty"));
 }
 
+TEST(NewTask, SpecsAreText) {
+  EXPECT_EQ(refusal([](NewTask& task) { task.spec = "\"\\u0000 \xc3\xa9\""; }), "");
+  for (const std::string& spec : {std::string("\"\0\"", 3), std::string("\"\xc3\"")}) {
+    EXPECT_EQ(refusal([&](NewTask& task) { task.spec = spec; }),
+              "spec: give JSON in UTF-8; a NUL is written as \\u0000");
+  }
+}
+
 TEST(NewTask, IntervalsAndAttemptsHaveARange) {
   EXPECT_EQ(refusal([](NewTask& task) { task.recurring = 3s; }), "");
   EXPECT_THAT(refusal([](NewTask& task) { task.recurring = 0s; }), HasSubstr("recurring 0s: give 1ms to"));

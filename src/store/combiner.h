@@ -36,8 +36,7 @@ struct CombinerOptions {
 //   kUnavailable  the store was away, and the outcome is unknown for all items of that store call: repeat with the same
 //                 ids and tokens. Or this combiner is not running (stopping, stopped, never started); nothing was done.
 //   kOverLimit    max_pending would be passed; nothing was done.
-//   others        what the store has against this item; nothing was done. A store refuses a batch as a whole for one
-//   bad
+//   others        what the store has against this item; nothing was done. A store refuses a whole batch for one bad
 //                 item, so a refused batch is halved until that item is alone; the others are not harmed. This costs
 //                 some twenty store calls for an item in a thousand: check items first (check_new_task(), ...).
 //

@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/quote.h"
 #include "base/time_text.h"
+#include "base/utf8.h"
 #include "model/names.h"
 #include "store/submission.h"
 
@@ -21,9 +22,15 @@ Result<void> check_lease(Duration lease) {
                              format_duration(kMaxLease)));
 }
 
-Result<void> check_size(std::string_view field, const std::optional<std::string>& value, std::size_t most) {
-  if (!value || value->size() <= most) return {};
-  return refused(fmt::format("{}: {} bytes, at most {} are allowed", field, value->size(), most));
+Error not_text(std::string_view field) { return refused(fmt::format("{}: give UTF-8 without NUL", field)); }
+
+Result<void> check_text(std::string_view field, const std::optional<std::string>& value, std::size_t most) {
+  if (!value) return {};
+  if (value->size() > most) {
+    return refused(fmt::format("{}: {} bytes, at most {} are allowed", field, value->size(), most));
+  }
+  if (!is_text(*value)) return not_text(field);
+  return {};
 }
 
 Result<void> check_errors(const std::vector<TaskError>& errors) {
@@ -34,6 +41,7 @@ Result<void> check_errors(const std::vector<TaskError>& errors) {
   std::size_t bytes = 0;
   for (const TaskError& error : errors) {
     if (error.code.empty()) return refused("errors: each needs a code");
+    if (!is_text(error.code) || !is_text(error.args) || !is_text(error.description)) return not_text("errors");
     bytes += error.code.size() + error.args.size() + error.description.size();
   }
   if (bytes > kMaxErrorBytes) {
@@ -108,16 +116,16 @@ Result<void> check_settlement(const Settlement& settlement) {
         fmt::format("event {}: give heartbeat, complete, abort, yield or release", to_string(settlement.event)));
   }
   if (auto checked = check_owner(settlement.owner); !checked.ok()) return checked;
-  if (auto checked = check_size("checkpoint", settlement.checkpoint, kMaxCheckpointBytes); !checked.ok()) {
+  if (auto checked = check_text("checkpoint", settlement.checkpoint, kMaxCheckpointBytes); !checked.ok()) {
     return checked;
   }
-  if (auto checked = check_size("result", settlement.result, kMaxResultBytes); !checked.ok()) return checked;
+  if (auto checked = check_text("result", settlement.result, kMaxResultBytes); !checked.ok()) return checked;
   if (settlement.event == Event::kHeartbeat) return check_lease(settlement.lease);
   if (settlement.event == Event::kAbort) return check_errors(settlement.errors);
   return {};
 }
 
-Result<void> check_cancel_wish(const CancelWish& wish) { return check_size("reason", wish.reason, kMaxReasonBytes); }
+Result<void> check_cancel_wish(const CancelWish& wish) { return check_text("reason", wish.reason, kMaxReasonBytes); }
 
 Error settle_error(const Settlement& settlement, const SettleOutcome& outcome) {
   HORAE_CHECK(!is_success(outcome.verdict), "a settlement that was taken has no error");

@@ -168,6 +168,25 @@ TEST(Settlement, AllPartsOfAllErrorsCountAgainstTheirLimit) {
   EXPECT_EQ(with_description(65'536 - 9), "errors: 65537 bytes, at most 65536 are allowed");
 }
 
+TEST(Settlement, IsTextThroughout) {
+  const auto with = [](Event event, auto change) { return settlement_refusal(event, change); };
+  const std::string broken = "\xff";
+  EXPECT_EQ(with(Event::kComplete, [&](Settlement& said) { said.result = broken; }), "result: give UTF-8 without NUL");
+  EXPECT_EQ(with(Event::kYield, [&](Settlement& said) { said.checkpoint = broken; }),
+            "checkpoint: give UTF-8 without NUL");
+  for (std::string TaskError::*field : {&TaskError::code, &TaskError::args, &TaskError::description}) {
+    const auto change = [&](Settlement& said) {
+      said.errors = {{.code = "e"}};
+      said.errors[0].*field = std::string("a\0b", 3);
+    };
+    EXPECT_EQ(with(Event::kAbort, change), "errors: give UTF-8 without NUL");
+  }
+}
+
+TEST(CancelWish, ReasonIsText) {
+  EXPECT_EQ(refusal(check_cancel_wish({.id = id(), .reason = "\xc3"})), "reason: give UTF-8 without NUL");
+}
+
 TEST(CancelWish, ReasonHasALimit) {
   EXPECT_TRUE(check_cancel_wish({.id = id()}).ok());
   EXPECT_TRUE(check_cancel_wish({.id = id(), .reason = std::string(1'024, 'r')}).ok());

@@ -88,15 +88,27 @@ TEST_P(Payload, ErrorsAreKeptByteForByte) {
   EXPECT_EQ(get(lease.id).errors, failed.errors);
 }
 
-TEST_P(Payload, TheStoreDoesNotLookInside) {
-  const std::string bytes("a\0b\x01\x7f\xff", 6);  // not JSON: the store does not look
-  const Lease lease = start({.spec = bytes});
-  EXPECT_EQ(lease.spec, bytes);
+TEST_P(Payload, AnyTextIsKeptWhetherItIsJsonOrNot) {
+  const std::string text = "a\x01\x7f \xc3\xa9 \xf0\x9f\x95\xb0 }{\\";
+  const Lease lease = start({.spec = text});
+  EXPECT_EQ(lease.spec, text);
   Settlement done = settlement(Event::kComplete, lease);
-  done.result = bytes;
+  done.result = text;
   (void)settle(done);
-  EXPECT_EQ(get(lease.id).spec, bytes);
-  EXPECT_EQ(get(lease.id).result, bytes);
+  EXPECT_EQ(get(lease.id).spec, text);
+  EXPECT_EQ(get(lease.id).result, text);
+}
+
+TEST_P(Payload, WhatIsNoTextIsRefused) {
+  const Lease lease = start();
+  for (const std::string& bytes : {std::string("a\0b", 3), std::string("\xff")}) {
+    EXPECT_EQ(code_of(tasks().submit(std::vector{submission({.spec = bytes})})), ErrorCode::kRefused);
+    Settlement done = settlement(Event::kComplete, lease);
+    done.result = bytes;
+    EXPECT_EQ(code_of(tasks().settle(std::vector{done})), ErrorCode::kRefused);
+    EXPECT_EQ(code_of(tasks().cancel(std::vector{CancelWish{.id = lease.id, .reason = bytes}})), ErrorCode::kRefused);
+  }
+  EXPECT_EQ(state_of(lease.id), State::kRunning);
 }
 
 TEST_P(Payload, OneMebibyteEach) {

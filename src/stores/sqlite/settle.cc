@@ -24,8 +24,8 @@ Settler::Settler(Writer& writer, Lives& lives)
       heartbeat_(writer.database(), "UPDATE life SET lease = ?, lease_expires = ?" + kWhereHeld),
       set_progress_(writer.database(), "UPDATE life SET progress = ?, updated_at = ?" + kWhereHeld),
       set_checkpoint_flag_(writer.database(), "UPDATE life SET has_checkpoint = 1, updated_at = ?" + kWhereHeld),
-      // Completed or aborted: the owner and the beginning of the attempt stay, the lease goes. An abort brings no result:
-      // what an earlier turn brought stays.
+      // Completed or aborted: the owner and the beginning of the attempt stay, the lease goes. An abort brings no
+      // result: what an earlier turn brought stays.
       finish_(writer.database(),
               "UPDATE life SET state = ?, progress = ?, result = COALESCE(?, result), token = NULL, lease = NULL,"
               " lease_expires = NULL, ended_event = ?, ended_owner = owner, updated_at = ?" +
