@@ -16,13 +16,36 @@ function(horae_test name)
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  horae_test_binary(${name} SOURCES ${ARG_SOURCES} LIBS ${ARG_LIBS})
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()
+
+# horae_service_test(postgres_contract_test SHARDS 4 SOURCES a_pgtest.cc ... LIBS lib ...)
+# One test binary whose process starts a server. So that it does so only a few times, ctest knows not its tests but
+# that many shards of them, name_1 to name_n.
+function(horae_service_test name)
+  if(NOT HORAE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LIBS" ${ARGN})
+  horae_test_binary(${name} SOURCES ${ARG_SOURCES} LIBS ${ARG_LIBS})
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}_${shard} COMMAND ${name})
+    set_tests_properties(${name}_${shard} PROPERTIES
+      TIMEOUT 600 ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
+# What both kinds of tests are: an executable with GoogleTest and rapidcheck.
+function(horae_test_binary name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   find_package(GTest 1.12 REQUIRED CONFIG)
   find_package(rapidcheck REQUIRED CONFIG)
-  include(GoogleTest)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock_main rapidcheck rapidcheck_gtest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
 
 # horae_fuzzer(fuzz_duration SOURCE duration.cc CORPUS dir LIBS lib ...)

@@ -2,6 +2,9 @@
 # Installs the Debian packages of tools/packages.txt that are missing, and only those.
 #
 #   tools/setup.sh [group ...]     groups: build, test, lint; all of them when none is named
+#
+# Where it installs PostgreSQL, it first tells Debian not to make a database server of its own on port 5432, since the
+# tests start theirs. PgBouncer's service on port 6432 is left as Debian wants it, and is of no use here either.
 set -euo pipefail
 
 readonly kTries=3
@@ -34,6 +37,16 @@ apt_get() {
   # Another apt-get may be at work: wait for it. Nobody is there to answer questions.
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+# Debian makes and starts a server with the package, unless it is told not to. An earlier answer is left alone.
+keep_from_making_a_server() {
+  local folder=/etc/postgresql-common/createcluster.d
+  local file=$folder/no-main.conf
+  if [[ -e $file ]]; then return 0; fi
+  echo "setup: writing $file, so that PostgreSQL comes without a server on port 5432"
+  "${as_root[@]}" mkdir -p "$folder"
+  echo 'create_main_cluster = false' | "${as_root[@]}" tee "$file" >/dev/null
 }
 
 install() {
@@ -70,6 +83,10 @@ if ((EUID != 0)); then
   as_root=(sudo)
 fi
 
+if [[ " ${missing[*]} " == *" postgresql "* ]]; then keep_from_making_a_server; fi
+if [[ " ${missing[*]} " == *" pgbouncer "* && -d /run/systemd/system ]]; then
+  echo "setup: PgBouncer will run as a service; if nothing else needs it: systemctl disable --now pgbouncer"
+fi
 echo "setup: installing ${missing[*]}"
 install "${missing[@]}" || fail "the installation failed $kTries times; see the messages above, or $by_hand"
 echo "setup: installed ${missing[*]}"

@@ -7,7 +7,7 @@
 #include "base/time_text.h"
 #include "model/task.h"
 #include "store/submission.h"
-#include "stores/sqlite/headers.h"
+#include "stores/headers.h"
 
 namespace horae::sqlite {
 namespace {

@@ -1,11 +1,11 @@
-#include "stores/sqlite/headers.h"
+#include "stores/headers.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <string>
 
-namespace horae::sqlite {
+namespace horae {
 namespace {
 
 using std::string_literals::operator""s;
@@ -28,4 +28,4 @@ RC_GTEST_PROP(Headers, DamagedBytesAreAnErrorNotACrash, (const std::string& byte
 }
 
 }  // namespace
-}  // namespace horae::sqlite
+}  // namespace horae

@@ -1,11 +1,11 @@
-#include "stores/sqlite/headers.h"
+#include "stores/headers.h"
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 
-namespace horae::sqlite {
+namespace horae {
 namespace {
 
 constexpr std::int64_t kNull = -1;  // as the length of a value that is not there
@@ -60,4 +60,4 @@ Result<std::vector<MessageHeader>> decode_headers(std::string_view blob) {
   return headers;
 }
 
-}  // namespace horae::sqlite
+}  // namespace horae

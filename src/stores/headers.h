@@ -9,11 +9,11 @@
 #include "base/result.h"
 #include "model/message.h"
 
-namespace horae::sqlite {
+namespace horae {
 
 std::string encode_headers(const std::vector<MessageHeader>& headers);
 
 // kInternal if the blob is damaged.
 Result<std::vector<MessageHeader>> decode_headers(std::string_view blob);
 
-}  // namespace horae::sqlite
+}  // namespace horae

@@ -1,0 +1,46 @@
+// The floor under the PostgreSQL store: the layout "ranges that move" with its statements as they were stressed, bare.
+//
+// Left out, because the contract adds it and the store pays for it: keys, options, history, results of their own,
+// pause, rank by the store.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "bench/postgres_yardstick.h"
+
+namespace horae::bench {
+
+class PostgresFloor final : public PostgresYardstick {
+ public:
+  // Makes the schema bench_floor anew, empty, with the partitions of today.
+  static void create_tables(const std::string& url);
+
+  // A claim takes up to `max_runs` runs out of their table and puts back what it does not need; meanwhile others miss
+  // them. So few are best: somewhat more than a batch makes, which is one for each priority in it. With four
+  // priorities, four connections and batches of 100, 100 runs instead of 8 cost a third more WAL and a backlog.
+  PostgresFloor(const std::string& url, std::string_view owner, int max_runs = 8);
+
+  void submit(std::span<const YardstickTask> tasks) override;
+  std::vector<YardstickClaim> claim(int max) override;
+  void complete(std::span<const YardstickClaim> tasks) override;
+
+ private:
+  // The first of `count` consecutive numbers. What is left of a block too small for them is dropped.
+  std::int64_t take_numbers(std::int64_t count);
+
+  BareConnection connection_;
+  std::string owner_;
+  int max_runs_;
+  SystemClock clock_;
+  SystemRandom random_;
+  UuidSource ids_{clock_, random_};
+  std::int64_t next_number_ = 0;
+  std::int64_t end_of_block_ = 0;
+};
+
+}  // namespace horae::bench

@@ -1,0 +1,34 @@
+// The plain layout, as most queues on PostgreSQL have it: one hot row for each task, UPDATE to claim, and a finished
+// row moves to an archive. What the layout of the store has to beat.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "bench/postgres_yardstick.h"
+
+namespace horae::bench {
+
+class PostgresPlain final : public PostgresYardstick {
+ public:
+  // Makes the schema bench_plain anew, empty.
+  static void create_tables(const std::string& url);
+
+  PostgresPlain(const std::string& url, std::string_view owner);
+
+  void submit(std::span<const YardstickTask> tasks) override;
+  std::vector<YardstickClaim> claim(int max) override;
+  void complete(std::span<const YardstickClaim> tasks) override;
+
+ private:
+  BareConnection connection_;
+  std::string owner_;
+  SystemClock clock_;
+  SystemRandom random_;
+  UuidSource ids_{clock_, random_};
+};
+
+}  // namespace horae::bench

@@ -1,0 +1,302 @@
+#include "stores/postgres/claim.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <unordered_map>
+
+#include "stores/postgres/look_up.h"
+#include "stores/postgres/time.h"
+
+namespace horae::postgres {
+namespace {
+
+// In the order of claims, by run_order. Pause and stop are conditions of the statement itself. What others have locked is
+// left to them.
+const Sql kLockHeads{
+    "lock_heads",
+    std::string("select horae_now(), q.base, q.rate, q.since, ") + kRunColumns +
+        " from unnest($1::integer[], $2::bigint[], $3::bigint[]) as w(no, floor, most)"
+        " join queue as q on q.no = w.no and not q.paused"
+        " cross join lateral ("
+        "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else w.floor end"
+        "  order by run.queue, run.rank, run.at, run.lo limit w.most for update skip locked) as r"
+        " where not (select stopped from control)"};
+
+// Something is ready, but others hold it just now.
+const Sql kWaitForOthers{
+    "wait_for_others",
+    "select r.lo from unnest($1::integer[]) as w(no) join queue as q on q.no = w.no and not q.paused"
+    " cross join lateral (select lo from run where run.queue = q.no order by run.queue, run.rank, run.at, run.lo limit 1"
+    " for update) as r"
+    " where not (select stopped from control) limit 1"};
+const Sql kIsAnyReady{"is_any_ready",
+                      "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
+
+const Sql kPayloads{"payloads",
+                    "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                    " cross join lateral (select seq, id, priority, spec from task"
+                    "  where task.seq >= r.lo and task.seq <= r.hi offset 0) as t"};
+
+const Sql kCheckpoints{"checkpoints",
+                       "select p.seq, p.checkpoint from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                       " cross join lateral (select seq, checkpoint from progress"
+                       "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
+                       " where p.checkpoint is not null"};
+
+// A sequential scan of the running ranges: it is asked only after a lost reply.
+const Sql kOfToken{"of_token", "select l.lo, l.hi, l.queue, l.attempt, l.expires from lease as l where l.token = $1 order by l.lo"};
+
+constexpr int kMostWaits = 3;
+constexpr double kWeightOfNews = 0.1;
+
+// Fills in what the task rows say.
+class Payloads {
+ public:
+  Payloads(Transaction& transaction, const std::vector<Range>& ranges, const std::vector<Range>& again)
+      : transaction_(transaction) {
+    payloads_ = transaction.send(kPayloads, Params::of(los_of(ranges), his_of(ranges)));
+    if (!again.empty()) checkpoints_ = transaction.send(kCheckpoints, Params::of(los_of(again), his_of(again)));
+  }
+
+  void fill(std::unordered_map<std::int64_t, LeasedTask*>& tasks) const {
+    for (const Row row : transaction_.rows(payloads_)) {
+      const auto task = tasks.find(row.integer(0));
+      if (task == tasks.end()) continue;
+      task->second->id = row.uuid(1);
+      task->second->priority = row.small(2);
+      task->second->spec = row.text(3);
+    }
+    if (!checkpoints_) return;
+    for (const Row row : transaction_.rows(*checkpoints_)) {
+      const auto task = tasks.find(row.integer(0));
+      if (task != tasks.end()) task->second->checkpoint = row.text(1);
+    }
+  }
+
+ private:
+  Transaction& transaction_;
+  std::size_t payloads_ = 0;
+  std::optional<std::size_t> checkpoints_;
+};
+
+}  // namespace
+
+Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const ClaimWish> wishes) {
+  using Answer = std::vector<std::vector<LeasedTask>>;
+  std::vector<std::string> names;
+  for (const ClaimWish& wish : wishes) names.insert(names.end(), wish.queues.begin(), wish.queues.end());
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const auto known = names_.find(names);
+  if (!known.ok()) return known.error();
+  std::vector<std::vector<int>> queues(wishes.size());
+  std::map<int, std::string_view> name_of;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    for (const std::string& name : wishes[i].queues) {
+      const auto found = known->find(name);
+      if (found == known->end()) continue;
+      queues[i].push_back(found->second);
+      name_of[found->second] = found->first;
+    }
+  }
+  if (name_of.empty()) return Answer(wishes.size());
+
+  return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
+    Heads heads;
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      for (const int queue : queues[i]) heads[queue].wanted += wishes[i].max;
+    }
+    Instant now;
+    const auto given = share_out(transaction, wishes, queues, heads, now);
+
+    std::vector<std::int64_t> gone;
+    std::vector<RunRange> rest;
+    for (const auto& [queue, head] : heads) {
+      for (std::size_t i = 0; i < head.runs.size(); ++i) {
+        if (!head.touched[i]) continue;
+        gone.push_back(head.runs[i].life.range.lo);
+        if (i != head.first) continue;
+        rest.push_back(head.runs[i]);
+        rest.back().life.range.lo = head.next;
+      }
+    }
+    std::vector<LeaseRange> leases;
+    std::vector<Range> ranges, again;
+    Answer answer(wishes.size());
+    std::unordered_map<std::int64_t, LeasedTask*> tasks;
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      const ClaimWish& wish = wishes[i];
+      const Instant expires = after(now, wish.lease);
+      for_each_range(
+          given[i], [](const Given& each) { return each.number; },
+          [](const Given& a, const Given& b) { return a.run == b.run; },
+          [&](const Given& first, const Given& last) {
+            LeaseRange lease{.life = first.run->life,
+                             .rank = first.run->rank,
+                             .at = first.run->at,
+                             .owner = wish.owner,
+                             .token = wish.token,
+                             .length = wish.lease,
+                             .started_at = now,
+                             .expires = expires};
+            lease.life.range = {first.number, last.number};
+            ++lease.life.attempt;
+            ranges.push_back(lease.life.range);
+            if (lease.life.attempt > 1) again.push_back(lease.life.range);
+            leases.push_back(std::move(lease));
+          });
+      answer[i].reserve(given[i].size());
+      for (const Given& each : given[i]) {
+        answer[i].push_back({.number = each.number,
+                             .queue = std::string(name_of[each.run->life.queue]),
+                             .attempt = each.run->life.attempt + 1,
+                             .lease_expires = expires});
+        tasks[each.number] = &answer[i].back();
+      }
+    }
+    if (leases.empty()) {
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return answer;
+    }
+    delete_runs(transaction, gone);
+    insert_runs(transaction, rest);
+    insert_leases(transaction, leases);
+    const Payloads payloads(transaction, ranges, again);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    payloads.fill(tasks);
+    for (const RunRange& run : rest) floors_.lower(run.life.queue, run.rank);
+    const double cost = static_cast<double>(leases.size()) / static_cast<double>(tasks.size());
+    runs_for_a_task_ = runs_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
+    return answer;
+  });
+}
+
+std::vector<std::vector<Claimer::Given>> Claimer::share_out(Transaction& transaction, std::span<const ClaimWish> wishes,
+                                                            const std::vector<std::vector<int>>& queues, Heads& heads,
+                                                            Instant& now) {
+  double guess = runs_for_a_task_;
+  int waits = 0;
+  for (;;) {
+    if (!lock_heads(transaction, heads, now, guess)) return std::vector<std::vector<Given>>(wishes.size());
+    std::vector<std::vector<Given>> given;
+    for (std::size_t i = 0; i < wishes.size(); ++i) given.push_back(give(wishes[i], queues[i], heads, now));
+
+    // A queue that ran out before its end may have had the next best: once more, with more of it.
+    if (std::ranges::any_of(heads, [](const auto& head) { return head.second.is_short(); })) {
+      guess = std::min(guess * 4, 1.0);
+      continue;
+    }
+    // Only with empty hands: who holds locks must not wait for others.
+    const bool got_nothing = std::ranges::all_of(given, [](const auto& each) { return each.empty(); });
+    if (!got_nothing || waits++ == kMostWaits || !wait_for_others(transaction, heads)) return given;
+  }
+}
+
+// Locks about as many ranges as the wishes need. False after a failure.
+bool Claimer::lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task) {
+  std::vector<std::int32_t> queue;
+  std::vector<std::int64_t> floor, most;
+  std::vector<Floors::Look> looks;
+  for (auto& [no, head] : heads) {
+    looks.push_back(floors_.begin(no));
+    queue.push_back(no);
+    floor.push_back(looks.back().floor);
+    most.push_back(std::min<std::int64_t>(
+        head.wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(head.wanted) * runs_for_a_task)) + 1));
+    head.runs.clear();
+  }
+  const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone));
+  if (transaction.failed()) return false;
+  for (const Row row : rows) {
+    now = row.instant(0);
+    RunRange run = read_run(row, 4);
+    Head& head = heads[run.life.queue];
+    head.ageing = {.base = row.integer(1), .rate = row.integer(2), .since = row.integer(3)};
+    head.runs.push_back(std::move(run));
+  }
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    Head& head = heads[queue[i]];
+    head.is_all = static_cast<std::int64_t>(head.runs.size()) < most[i];
+    head.first = 0;
+    head.given = 0;
+    head.next = head.empty() ? 0 : head.run().life.range.lo;
+    head.touched.assign(head.runs.size(), false);
+    if (head.empty()) {
+      floors_.end(queue[i], looks[i]);
+    } else {
+      floors_.end(queue[i], looks[i], head.run().rank);
+    }
+  }
+  return true;
+}
+
+// False if nothing is ready, so that there is nothing to wait for.
+bool Claimer::wait_for_others(Transaction& transaction, const Heads& heads) {
+  std::vector<std::int32_t> empty;
+  for (const auto& [no, head] : heads) {
+    if (head.empty()) empty.push_back(no);
+  }
+  const Rows ready = transaction.run(kIsAnyReady, Params::of(empty));
+  if (transaction.failed() || !ready[0].boolean(0)) return false;
+  (void)transaction.run(kWaitForOthers, Params::of(empty));
+  return !transaction.failed();
+}
+
+// The most urgent of the heads, again and again.
+std::vector<Claimer::Given> Claimer::give(const ClaimWish& wish, const std::vector<int>& queues, Heads& heads,
+                                          Instant now) {
+  std::vector<Given> given;
+  while (given.size() < static_cast<std::size_t>(wish.max)) {
+    Head* best = nullptr;
+    std::tuple<std::int64_t, std::int64_t, std::int64_t> best_key;
+    for (const int queue : queues) {
+      Head& head = heads[queue];
+      if (head.empty()) continue;
+      const auto points = effective_priority(head.ageing, head.run().rank, second_of(now));
+      const auto key = std::tuple(-points, head.run().at, head.next);
+      if (best == nullptr || key < best_key) {
+        best = &head;
+        best_key = key;
+      }
+    }
+    if (best == nullptr) break;
+    given.push_back({best->next, &best->run()});
+    best->touched[best->first] = true;
+    ++best->given;
+    if (best->next++ < best->run().life.range.hi) continue;
+    ++best->first;
+    if (!best->empty()) best->next = best->run().life.range.lo;
+  }
+  return given;
+}
+
+Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
+  return pool_.look<std::vector<LeasedTask>>([&](Transaction& transaction) -> Result<std::vector<LeasedTask>> {
+    std::vector<LeasedTask> tasks;
+    std::vector<Range> ranges;
+    const Rows leases = transaction.run(kOfToken, Params::of(token));
+    std::set<int> queues;
+    for (const Row row : leases) queues.insert(row.small(2));
+    auto names = find_queue_names(transaction, queues);
+    for (const Row row : leases) {
+      ranges.push_back({row.integer(0), row.integer(1)});
+      for (std::int64_t number = ranges.back().lo; number <= ranges.back().hi; ++number) {
+        tasks.push_back(
+            {.number = number, .queue = names[row.small(2)], .attempt = row.small(3), .lease_expires = row.instant(4)});
+      }
+    }
+    if (tasks.empty()) {
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return tasks;
+    }
+    const Payloads payloads(transaction, ranges, ranges);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    std::unordered_map<std::int64_t, LeasedTask*> by_number;
+    for (LeasedTask& task : tasks) by_number[task.number] = &task;
+    payloads.fill(by_number);
+    return tasks;
+  });
+}
+
+}  // namespace horae::postgres

@@ -1,0 +1,53 @@
+// Where the ready tasks of a queue begin, as a hint.
+//
+// A claim reads the index of ready ranges from its low end. Entries of ranges that are gone stay there until a vacuum,
+// and as long as any session holds an old snapshot no vacuum may take them: claims would walk over all of them, more
+// each second. A floor lets them begin where live entries begin. It is a hint in the memory of this node and may be
+// wrong, because other nodes make tasks ready too: so every second one claim looks without it. That is why the order of
+// claims holds within a second across nodes.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/clock.h"
+
+namespace horae::postgres {
+
+// Threads: any thread at once.
+class Floors {
+ public:
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+
+  // One look at a queue.
+  struct Look {
+    std::int64_t floor = kNone;  // begin here
+    std::uint64_t changes = 0;   // so many came before
+    MonotonicTime began;
+  };
+
+  explicit Floors(const Clock& clock) : clock_(clock) {}
+
+  Look begin(int queue);
+
+  // The look found `lowest` as its first rank; `nothing` below the highest number if it found none.
+  void end(int queue, const Look& look, std::int64_t lowest = std::numeric_limits<std::int64_t>::max());
+
+  // A task of this rank has become ready; call it after the commit.
+  void lower(int queue, std::int64_t rank);
+
+ private:
+  struct Hint {
+    std::int64_t floor = kNone;
+    std::uint64_t changes = 0;
+    MonotonicTime next_full;  // when a look goes without the floor
+  };
+
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::unordered_map<int, Hint> hints_;  // guarded by mutex_
+};
+
+}  // namespace horae::postgres

@@ -1,0 +1,91 @@
+// The connections of a store, and the one way to run a transaction on them.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "stores/postgres/connection.h"
+
+namespace horae::postgres {
+
+// Threads: any thread at once; a caller waits while all connections are busy.
+class Pool {
+ public:
+  Pool(std::string url, std::size_t connections) : url_(std::move(url)), free_places_(connections) {}
+
+  // Runs `body` (Transaction& -> Result<T>), which commits at its end. It is run again
+  //   after a serialization failure or deadlock, a few times, with a random pause;
+  //   after a lost connection, once and on a new one, if COMMIT cannot have happened.
+  // If it can, the answer is kUnavailable: nobody knows what happened, and the caller repeats its call with the same
+  // ids and tokens. A transaction that failed never answers with success, whatever `body` says.
+  template <typename T, typename Body>
+  Result<T> transact(Body body) {
+    return run<T>(Transaction::Kind::kChange, body);
+  }
+
+  // The same for reading: all statements see one moment.
+  template <typename T, typename Body>
+  Result<T> look(Body body) {
+    return run<T>(Transaction::Kind::kSnapshot, body);
+  }
+
+  // For what no transaction may hold: lends a connection.
+  template <typename T, typename Body>
+  Result<T> with_connection(Body body) {
+    auto lent = borrow();
+    if (!lent.ok()) return lent.error();
+    Result<T> answer = body(**lent);
+    give_back(std::move(*lent));
+    return answer;
+  }
+
+ private:
+  // How often a transaction was run already, and how often that ended with the loss of its connection.
+  struct Attempts {
+    int count = 0;
+    int lost = 0;
+  };
+
+  template <typename T, typename Body>
+  Result<T> run(Transaction::Kind kind, Body& body) {
+    for (Attempts attempts;;) {
+      auto lent = borrow();
+      if (!lent.ok()) return lent.error();
+      std::optional<Failure> failure;
+      bool overlooked = false;
+      Result<T> answer = [&] {
+        Transaction transaction(**lent, kind);
+        Result<T> said = body(transaction);
+        overlooked = transaction.failed_untold();
+        failure = transaction.failure();
+        return said;
+      }();
+      give_back(std::move(*lent));
+      if (!failure || (answer.ok() && !overlooked)) return answer;
+      if (!may_repeat(*failure, attempts)) return answer.ok() ? Result<T>(std::move(failure->error)) : answer;
+      pause(attempts);
+    }
+  }
+
+  Result<std::unique_ptr<Connection>> borrow();
+  void give_back(std::unique_ptr<Connection> connection);  // or null, for one that could not be made
+  static bool may_repeat(const Failure& failure, Attempts& attempts);
+  void pause(const Attempts& attempts);
+
+  const std::string url_;
+  SystemRandom random_;
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::size_t free_places_;                        // guarded by mutex_; connections that may be lent or made
+  std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_
+};
+
+}  // namespace horae::postgres

@@ -1,0 +1,174 @@
+#include "stores/postgres/postgres_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/postgres/cancel.h"
+#include "stores/postgres/claim.h"
+#include "stores/postgres/messages.h"
+#include "stores/postgres/migrations.h"
+#include "stores/postgres/queues.h"
+#include "stores/postgres/reader.h"
+#include "stores/postgres/settle.h"
+#include "stores/postgres/submit.h"
+#include "stores/postgres/upkeep.h"
+
+namespace horae {
+namespace postgres {
+namespace {
+
+// Refuses a batch that is too large, or of which one item does not pass its check.
+template <typename Item, typename Check>
+Result<void> check_batch(std::span<const Item> items, Check check) {
+  if (items.size() > kMaxBatch) {
+    return Error{ErrorCode::kRefused,
+                 fmt::format("{} items in one call, at most {} are allowed", items.size(), kMaxBatch)};
+  }
+  for (const Item& item : items) {
+    if (auto checked = check(item); !checked.ok()) return checked;
+  }
+  return {};
+}
+
+class Tasks final : public TaskStore {
+ public:
+  Tasks(Pool& pool, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
+      : submitter_(pool, names, days, floors),
+        claimer_(pool, names, floors),
+        settler_(pool, floors),
+        canceller_(pool, floors),
+        upkeep_(pool, days, floors, options.purge_delay),
+        reader_(pool) {}
+
+  Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
+    const auto check = [](const Submission& submission) { return check_new_task(submission.task); };
+    if (auto checked = check_batch(submissions, check); !checked.ok()) return checked.error();
+    return submitter_.submit(submissions);
+  }
+  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+    if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
+    return claimer_.claim(wishes);
+  }
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return claimer_.leases_of(token); }
+  Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
+    if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
+    return settler_.settle(settlements);
+  }
+  Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
+    if (auto checked = check_batch(wishes, check_cancel_wish); !checked.ok()) return checked.error();
+    return canceller_.cancel(wishes);
+  }
+  Result<PromoteOutcome> promote_due(std::size_t max) override { return upkeep_.promote_due(max); }
+  Result<Watch> look() override { return upkeep_.look(); }
+  Result<bool> extend_leases(const std::optional<Instant>& seen) override { return upkeep_.extend_leases(seen); }
+  Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override { return upkeep_.expire_leases(wish); }
+  Result<PurgeOutcome> purge(std::size_t max) override { return upkeep_.purge(max); }
+  Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override {
+    const auto any = [](const TaskId&) { return Result<void>(); };
+    if (auto checked = check_batch(ids, any); !checked.ok()) return checked.error();
+    return reader_.get(ids);
+  }
+  Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override {
+    return reader_.find(queue, key);
+  }
+  Result<Page> list(const ListQuery& query) override { return reader_.list(query); }
+
+ private:
+  Submitter submitter_;
+  Claimer claimer_;
+  Settler settler_;
+  Canceller canceller_;
+  Upkeep upkeep_;
+  Reader reader_;
+};
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(const std::string& url, std::string description, const PostgresStoreOptions& options)
+      : description_(std::move(description)),
+        pool_(url, options.connections),
+        names_(pool_),
+        days_(pool_),
+        floors_(clock_),
+        tasks_(pool_, names_, days_, floors_, options),
+        queues_(pool_, names_),
+        messages_(pool_) {}
+
+  TaskStore& tasks() override { return tasks_; }
+  QueueStore& queues() override { return queues_; }
+  MessageStore& messages() override { return messages_; }
+  std::string description() const override { return description_; }
+  Result<void> prepare() { return days_.refresh(); }
+
+ private:
+  const std::string description_;
+  SystemClock clock_;  // for the pacing of floors only
+  Pool pool_;
+  QueueNames names_;
+  Days days_;
+  Floors floors_;
+  Tasks tasks_;
+  Queues queues_;
+  Messages messages_;
+};
+
+// What must be on so that an acknowledged task survives a crash of the server.
+constexpr const char* kDurability =
+    "select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit')"
+    " and setting = 'off' order by name";
+
+Result<void> check_server(Connection& connection, const std::vector<std::string>& allowed) {
+  const auto encoding = connection.run_alone("show server_encoding");
+  if (!encoding.ok()) return encoding.error();
+  if ((*encoding)[0].view(0) != "UTF8") {
+    return Error{ErrorCode::kRefused,
+                 fmt::format("the database's encoding is {}: Horae needs UTF8; create the database with "
+                             "\"create database horae encoding 'UTF8' template template0\"",
+                             (*encoding)[0].view(0))};
+  }
+  const auto off = connection.run_alone(kDurability);
+  if (!off.ok()) return off.error();
+  for (const Row row : *off) {
+    const std::string name = row.text(0);
+    if (std::ranges::find(allowed, name) != allowed.end()) continue;
+    return Error{ErrorCode::kRefused,
+                 fmt::format("PostgreSQL runs with {} = off: a crash of the server would lose acknowledged tasks. "
+                             "Turn it on, or allow it by its name (allow_unsafe) if this data may be lost",
+                             name)};
+  }
+  return {};
+}
+
+Result<std::string> describe(Connection& connection) {
+  const auto where = connection.run_alone(
+      "select current_setting('server_version'), current_database(),"
+      " (select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum'))::text");
+  if (!where.ok()) return where.error();
+  const Row row = (*where)[0];
+  return fmt::format("postgresql {} database {}, {} synchronous standbys", row.text(0), row.text(1), row.text(2));
+}
+
+}  // namespace
+}  // namespace postgres
+
+Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, const PostgresStoreOptions& options) {
+  const auto connection = postgres::Connection::open(url);
+  if (!connection.ok()) return connection.error();
+  if (auto checked = postgres::check_server(**connection, options.allow_unsafe); !checked.ok()) return checked.error();
+  if (auto migrated = postgres::migrate_database(**connection, false); !migrated.ok()) return migrated.error();
+  auto description = postgres::describe(**connection);
+  if (!description.ok()) return description.error();
+  auto store = std::make_unique<postgres::PostgresStore>(url, std::move(*description), options);
+  if (auto prepared = store->prepare(); !prepared.ok()) return prepared.error();
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+Result<MigrationReport> migrate_postgres(const std::string& url, bool dry_run) {
+  const auto connection = postgres::Connection::open(url);
+  if (!connection.ok()) return connection.error();
+  return postgres::migrate_database(**connection, dry_run);
+}
+
+}  // namespace horae

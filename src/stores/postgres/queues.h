@@ -1,0 +1,28 @@
+// Queues, the scheduler's switch and the numbers of workers.
+#pragma once
+
+#include "store/queue_store.h"
+#include "stores/postgres/pool.h"
+#include "stores/postgres/queue_names.h"
+
+namespace horae::postgres {
+
+class Queues final : public QueueStore {
+ public:
+  Queues(Pool& pool, QueueNames& names) : pool_(pool), names_(names) {}
+
+  Result<QueueList> queues() override;
+  Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
+  Result<bool> set_scheduler_running(bool running) override;
+  Result<bool> scheduler_running() override;
+  Result<std::string> new_worker_id() override;
+
+  // Adds up the differences in the table tally, so that it stays short. Answers how many rows went into it.
+  Result<std::size_t> fold_tally();
+
+ private:
+  Pool& pool_;
+  QueueNames& names_;
+};
+
+}  // namespace horae::postgres

@@ -1,0 +1,349 @@
+#include "stores/postgres/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <unordered_map>
+
+#include "base/quote.h"
+#include "stores/postgres/look_up.h"
+#include "stores/postgres/places.h"
+#include "stores/postgres/time.h"
+
+namespace horae::postgres {
+namespace {
+
+// Everything about the tasks with the numbers $1, in that order.
+const std::string kSelectTasks =
+    "select t.seq, t.id, q.name, t.key, t.priority, t.spec, p.state, r.progress, t.created_at,"
+    " case when p.state = 2 and r.attempt = p.attempt then r.updated_at else p.updated_at end,"
+    " coalesce(p.run_at, t.run_at, t.created_at), t.recurring, p.attempt, p.tries, t.max_attempts,"
+    " t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, p.owner, p.started_at, p.expires,"
+    " coalesce(p.results[t.seq - p.lo + 1], u.result), r.checkpoint, p.errors, p.cancel_reason, w.place"
+    " from unnest($1::bigint[]) with ordinality as w(seq, place)"
+    " join task as t on t.seq = w.seq"
+    " join place as p on p.lo > w.seq - 64 and p.lo <= w.seq and p.hi >= w.seq"
+    " join queue as q on q.no = t.queue"
+    " left join progress as r on r.seq = w.seq"
+    " left join turn as u on u.seq = w.seq";
+constexpr int kPlace = 27;
+
+const Sql kTasks{"tasks", kSelectTasks + " order by w.place"};
+
+const Sql kTrail{"trail",
+                 "select w.seq, t.kind, t.attempt, t.worker, t.started_at, t.at, t.progress, t.detail"
+                 " from unnest($1::bigint[]) as w(seq)"
+                 " join trail as t on t.lo > w.seq - 64 and t.lo <= w.seq and t.hi >= w.seq"
+                 " order by w.seq, t.no"};
+
+const Sql kFindKey{"find_key",
+                   "select k.seq from task_key as k join queue as q on q.no = k.queue"
+                   " where q.name = $1::text and k.key = $2::text"};
+
+Task read_task(const Row& row) {
+  const State state = static_cast<State>(row.small(6));
+  Task task{.id = row.uuid(1),
+            .number = row.integer(0),
+            .key = row.optional_text(3),
+            .queue = row.text(2),
+            .priority = row.small(4),
+            .spec = row.text(5),
+            .state = state,
+            .progress = state == State::kCompleted ? 1.0 : row.is_null(7) ? 0.0 : row.real(7),
+            .created_at = row.instant(8),
+            .updated_at = row.instant(9),
+            .run_at = row.instant(10),
+            .recurring = row.optional_duration(11),
+            .attempt = row.small(12),
+            .tries = row.small(13),
+            .max_attempts = row.small(14),
+            .owner = row.optional_text(20),
+            .started_at = row.optional_instant(21),
+            .lease_expires = row.optional_instant(22),
+            .errors = read_errors(row, 25),
+            .result = row.optional_text(23),
+            .checkpoint = row.optional_text(24),
+            .cancel_reason = row.optional_text(26),
+            .history = History()};
+  if (!row.is_null(15)) {
+    task.retry = {static_cast<RetryPolicy::Kind>(row.small(15)), row.duration(16), row.real(17), row.duration(18),
+                  row.real(19)};
+  }
+  return task;
+}
+
+// The trail says what is over; the present assignment is told by the task itself, unless a row of the trail speaks of
+// it.
+void add_histories(Transaction& transaction, std::unordered_map<std::int64_t, Task*>& tasks) {
+  std::vector<std::int64_t> numbers;
+  for (const auto& [number, task] : tasks) {
+    if (task->attempt > 0) numbers.push_back(number);
+  }
+  if (numbers.empty()) return;
+  std::unordered_map<std::int64_t, bool> is_told;
+  for (const Row row : transaction.run(kTrail, Params::of(numbers))) {
+    Task& task = *tasks.at(row.integer(0));
+    HistoryEntry entry{.kind = static_cast<HistoryKind>(row.small(1)),
+                       .worker = row.text(3),
+                       .time = row.instant(5),
+                       .attempt = row.small(2),
+                       .detail = row.text(7)};
+    if (!row.is_null(6)) entry.progress = row.real(6);
+    if (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt) is_told[task.number] = true;
+    const auto started_at = row.optional_instant(4);
+    if (started_at && entry.kind != HistoryKind::kAssignment) {
+      task.history.append({HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
+    }
+    task.history.append(std::move(entry));
+  }
+  for (const auto& [number, task] : tasks) {
+    if (is_told[number] || !task->owner || !task->started_at) continue;
+    task->history.append({HistoryKind::kAssignment, *task->owner, *task->started_at, task->attempt, std::nullopt, ""});
+  }
+}
+
+std::vector<std::optional<Task>> read_whole(Transaction& transaction,
+                                            const std::vector<std::optional<std::int64_t>>& numbers) {
+  std::vector<std::optional<Task>> tasks(numbers.size());
+  std::vector<std::int64_t> wanted;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!numbers[i]) continue;
+    wanted.push_back(*numbers[i]);
+    places.push_back(i);
+  }
+  if (wanted.empty()) return tasks;
+  for (const Row row : transaction.run(kTasks, Params::of(wanted))) {
+    tasks[places[static_cast<std::size_t>(row.integer(kPlace) - 1)]] = read_task(row);
+  }
+  std::unordered_map<std::int64_t, Task*> by_number;
+  for (auto& task : tasks) {
+    if (task) by_number[task->number] = &*task;
+  }
+  add_histories(transaction, by_number);
+  // A task that was asked for twice has its history in one of them.
+  for (auto& task : tasks) {
+    if (task && by_number.at(task->number) != &*task) task = *by_number.at(task->number);
+  }
+  return tasks;
+}
+
+// ---- Lists ----
+
+constexpr std::array<char, 5> kCursorLetters = {'s', 'r', 'u', 'f', 'a'};  // in the order of ListKind
+
+// Where in its list a task stands: what the list is ordered by, and the number. Times are as PostgreSQL counts them.
+struct Position {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+  std::int64_t number = 0;
+
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+bool is_newest_first(ListKind kind) { return kind == ListKind::kFinished || kind == ListKind::kAll; }
+
+Position beginning_of(ListKind kind) {
+  constexpr auto kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kHighest = std::numeric_limits<std::int64_t>::max();
+  return is_newest_first(kind) ? Position{0, 0, kHighest} : Position{kLowest, kLowest, kLowest};
+}
+
+// Reads ":-12" from the front of `text`.
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t value = 0;
+  if (!text.starts_with(':')) return std::nullopt;
+  text.remove_prefix(1);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+std::string write_cursor(ListKind kind, const Position& position) {
+  return fmt::format("{}:{}:{}:{}", kCursorLetters.at(static_cast<std::size_t>(kind)), position.first, position.second,
+                     position.number);
+}
+
+Result<Position> read_cursor(const ListQuery& query) {
+  if (query.cursor.empty()) return beginning_of(query.kind);
+  std::string_view rest = query.cursor;
+  if (rest.front() == kCursorLetters.at(static_cast<std::size_t>(query.kind))) {
+    rest.remove_prefix(1);
+    const auto first = take_number(rest);
+    const auto second = first ? take_number(rest) : std::nullopt;
+    const auto number = second ? take_number(rest) : std::nullopt;
+    if (number && rest.empty()) return Position{*first, *second, *number};
+  }
+  return Error{ErrorCode::kMalformed,
+               fmt::format("cursor {}: is not one of this list; begin again without a cursor", quote(query.cursor))};
+}
+
+// True if a task of the list may be left out of a page.
+bool is_filtered(const ListQuery& query) {
+  return (query.queue && query.kind == ListKind::kAll) || !query.states.empty() || query.owner || query.created_from ||
+         query.created_before;
+}
+
+// The ranges that a page looks at, in the order of the list from a position on; the first may begin before it. Each
+// statement follows an index or sorts a small table. $1 is the queue: small tables and outcomes are read by it.
+struct RangesOfList {
+  Sql sql;
+  Params params;
+};
+
+RangesOfList ranges_of_list(const ListQuery& query, const Position& from, std::int64_t most) {
+  static const std::string kOfQueue = " and queue = (select no from queue where name = $1::text)";
+  static const std::string kAnyQueue = " and $1::text is null";
+  const std::string& of_queue = query.queue ? kOfQueue : kAnyQueue;
+  const std::string suffix = query.queue ? "_of_queue" : "";
+  const Instant since = from_postgres(from.first);
+  switch (query.kind) {
+    case ListKind::kScheduled:
+      return {{"list_scheduled" + suffix,
+               "select due, 0::bigint, lo, hi from delayed where due >= $2::timestamptz"
+               " and (due, hi) > ($2::timestamptz, $3::bigint)" +
+                   of_queue + " order by due, lo limit $4::bigint"},
+              Params::of(query.queue, since, from.number, most)};
+    case ListKind::kReady:
+      return {{"list_ready" + suffix,
+               "select rank, at, lo, hi from run where rank >= $2::bigint"
+               " and (rank, at, hi) > ($2::bigint, $3::bigint, $4::bigint)" +
+                   of_queue + " order by rank, at, lo limit $5::bigint"},
+              Params::of(query.queue, from.first, from.second, from.number, most)};
+    case ListKind::kRunning:
+      return {{"list_running" + suffix,
+               "select started_at, 0::bigint, lo, hi from lease where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
+                   of_queue + " order by started_at, lo limit $4::bigint"},
+              Params::of(query.queue, since, from.number, most)};
+    case ListKind::kFinished:
+      return {{"list_finished" + suffix, "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint" +
+                                             of_queue + " order by lo desc limit $3::bigint"},
+              Params::of(query.queue, from.number, most)};
+    case ListKind::kAll:
+      return {{"list_all",
+               "select 0::bigint, 0::bigint, seq, seq from task where seq < $1::bigint order by seq desc"
+               " limit $2::bigint"},
+              Params::of(from.number, most)};
+  }
+  return {};
+}
+
+// The tasks that a page looks at, `most` of them.
+std::vector<Position> positions_of(Transaction& transaction, const ListQuery& query, const Position& from,
+                                   std::int64_t most) {
+  std::vector<Position> positions;
+  const auto ranges = ranges_of_list(query, from, most);
+  const bool down = is_newest_first(query.kind);
+  for (const Row row : transaction.run(ranges.sql, ranges.params)) {
+    const Range range{row.integer(2), row.integer(3)};
+    for (std::int64_t i = 0; i < range.size(); ++i) {
+      const Position position{row.integer(0), row.integer(1), down ? range.hi - i : range.lo + i};
+      const bool is_behind = down ? position.number >= from.number : position <= from;
+      if (is_behind) continue;
+      if (static_cast<std::int64_t>(positions.size()) == most) return positions;
+      positions.push_back(position);
+    }
+  }
+  return positions;
+}
+
+const Sql kListTasks{"list_tasks", kSelectTasks +
+                                       " where ($2::smallint[] is null or p.state = any($2::smallint[]))"
+                                       " and ($3::text is null or q.name = $3::text)"
+                                       " and ($4::text is null or p.owner = $4::text)"
+                                       " and ($5::timestamptz is null or t.created_at >= $5::timestamptz)"
+                                       " and ($6::timestamptz is null or t.created_at < $6::timestamptz)"
+                                       " order by w.place"};
+
+std::size_t payload_bytes(const Task& task) {
+  return task.spec.size() + (task.result ? task.result->size() : 0) + (task.checkpoint ? task.checkpoint->size() : 0);
+}
+
+// Tasks may be large, so they are read in portions, which grow as long as they turn out small.
+constexpr std::size_t kFirstPortion = 64;
+constexpr std::size_t kLargestPortion = 2'000;
+constexpr std::size_t kSmallBytes = 1 << 20;
+
+// Fills the page; answers how many positions it took.
+std::size_t fill(Transaction& transaction, const ListQuery& query, const std::vector<Position>& positions, Page& page) {
+  std::vector<std::int16_t> states;
+  for (const State state : query.states) states.push_back(static_cast<std::int16_t>(state));
+  if (states.empty()) {
+    for (const State state : kAllStates) states.push_back(static_cast<std::int16_t>(state));
+  }
+  std::size_t bytes = 0;
+  std::size_t portion = kFirstPortion;
+  std::size_t begin = 0;
+  while (begin < positions.size() && !transaction.failed()) {
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = begin; i < std::min(begin + portion, positions.size()); ++i) {
+      numbers.push_back(positions[i].number);
+    }
+    const std::size_t bytes_before = bytes;
+    const Rows rows = transaction.run(kListTasks, Params::of(numbers, states, query.queue, query.owner,
+                                                             query.created_from, query.created_before));
+    for (const Row row : rows) {
+      Task task = read_task(row);
+      bytes += payload_bytes(task);
+      page.tasks.push_back(std::move(task));
+      if (page.tasks.size() == static_cast<std::size_t>(query.limit) || bytes >= kMaxPageBytes) {
+        return begin + static_cast<std::size_t>(row.integer(kPlace));
+      }
+    }
+    begin += numbers.size();
+    if (bytes - bytes_before < kSmallBytes) portion = std::min(portion * 2, kLargestPortion);
+  }
+  return begin;
+}
+
+const Sql kNow{"list_now", "select horae_now()"};
+
+}  // namespace
+
+Result<std::vector<std::optional<Task>>> Reader::get(std::span<const TaskId> ids) {
+  using Answer = std::vector<std::optional<Task>>;
+  if (ids.empty()) return Answer();
+  return pool_.look<Answer>([&](Transaction& transaction) -> Result<Answer> {
+    const auto numbers = find_numbers(transaction, {ids.begin(), ids.end()});
+    auto tasks = read_whole(transaction, numbers);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return tasks;
+  });
+}
+
+Result<std::optional<Task>> Reader::find(std::string_view queue, std::string_view key) {
+  return pool_.look<std::optional<Task>>([&](Transaction& transaction) -> Result<std::optional<Task>> {
+    const Rows found = transaction.run(kFindKey, Params::of(queue, key));
+    if (found.empty()) {
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return std::optional<Task>();
+    }
+    auto tasks = read_whole(transaction, {found[0].integer(0)});
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return std::move(tasks[0]);
+  });
+}
+
+Result<Page> Reader::list(const ListQuery& query) {
+  if (auto checked = check_list_query(query); !checked.ok()) return checked.error();
+  const auto from = read_cursor(query);
+  if (!from.ok()) return from.error();
+  const std::size_t most = is_filtered(query) ? kMaxExamined : static_cast<std::size_t>(query.limit) + 1;
+  return pool_.look<Page>([&](Transaction& transaction) -> Result<Page> {
+    const std::size_t now = transaction.send(kNow);
+    const auto positions = positions_of(transaction, query, *from, static_cast<std::int64_t>(most));
+    Page page;
+    const std::size_t examined = fill(transaction, query, positions, page);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    page.as_of = transaction.rows(now)[0].instant(0);
+    const bool more = examined < positions.size() || positions.size() == most;
+    if (more && examined > 0) page.next = write_cursor(query.kind, positions[examined - 1]);
+    return page;
+  });
+}
+
+}  // namespace horae::postgres

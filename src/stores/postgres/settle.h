@@ -1,0 +1,25 @@
+// What owners say about their attempts, and cancel.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "store/lease.h"
+#include "stores/postgres/floors.h"
+#include "stores/postgres/pool.h"
+
+namespace horae::postgres {
+
+// Threads: any thread at once.
+class Settler {
+ public:
+  Settler(Pool& pool, Floors& floors) : pool_(pool), floors_(floors) {}
+
+  Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements);
+
+ private:
+  Pool& pool_;
+  Floors& floors_;
+};
+
+}  // namespace horae::postgres

@@ -1,0 +1,489 @@
+#include "stores/postgres/submit.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "stores/postgres/look_up.h"
+#include "stores/postgres/places.h"
+
+namespace horae::postgres {
+namespace {
+
+constexpr int kMostTries = 10;
+
+// Most tasks leave everything but these to the defaults.
+const Sql kInsertPlainTasks{
+    "insert_plain_tasks",
+    "insert into task (seq, id, created_at, queue, priority, spec)"
+    " select seq, id, horae_now(), queue, priority, spec"
+    " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[])"
+    " as d(seq, id, queue, priority, spec)"};
+
+const Sql kInsertTasks{
+    "insert_tasks",
+    "insert into task (seq, id, created_at, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
+    " retry_delay, retry_factor, retry_cap, retry_jitter)"
+    " select seq, id, horae_now(), queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
+    " retry_delay, retry_factor, retry_cap, retry_jitter"
+    " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[], $6::text[], $7::timestamptz[],"
+    " $8::bigint[], $9::integer[], $10::smallint[], $11::bigint[], $12::double precision[], $13::bigint[],"
+    " $14::double precision[])"
+    " as d(seq, id, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind, retry_delay, retry_factor,"
+    " retry_cap, retry_jitter)"};
+
+// Ready at once: the rank comes from the queue's ageing and the store's clock (src/model/rank.h).
+const Sql kMakeReady{
+    "make_ready",
+    "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring)"
+    " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), 0, 0,"
+    " d.max_attempts, d.recurring"
+    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s,"
+    " unnest($1::bigint[], $2::bigint[], $3::integer[], $4::smallint[], $5::integer[], $6::bigint[], $7::timestamptz[])"
+    " as d(lo, hi, queue, priority, max_attempts, recurring, run_at)"
+    " join queue as q on q.no = d.queue"
+    " where d.run_at is null or d.run_at <= horae_now()"
+    " returning queue, rank"};
+
+const Sql kMakeScheduled{
+    "make_scheduled",
+    "insert into delayed (lo, hi, due, queue, priority, updated_at, attempt, tries, max_attempts, recurring)"
+    " select lo, hi, run_at, queue, priority, horae_now(), 0, 0, max_attempts, recurring"
+    " from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::smallint[], $5::integer[], $6::bigint[],"
+    " $7::timestamptz[]) as d(lo, hi, queue, priority, max_attempts, recurring, run_at)"
+    " where run_at > horae_now()"
+    " returning lo, hi"};
+
+const Sql kGuardKeys{"guard_keys",
+                     "insert into task_key (queue, key, seq, digest)"
+                     " select * from unnest($1::integer[], $2::text[], $3::bigint[], $4::bytea[])"
+                     " order by 1, 2 on conflict do nothing"};
+const Sql kGuardIds{"guard_ids",
+                    "insert into task_id (id, seq, digest) select * from unnest($1::uuid[], $2::bigint[], $3::bytea[])"
+                    " order by 1 on conflict do nothing"};
+
+const Sql kFindKeys{"find_keys",
+                    "select w.place, k.seq, k.digest from unnest($1::integer[], $2::text[]) with ordinality"
+                    " as w(queue, key, place) join task_key as k on k.queue = w.queue and k.key = w.key"};
+
+// What was asked for, to compare it with what is asked for now. The digest is there for guarded ids.
+const Sql kFindRequests{
+    "find_requests",
+    "select t.seq, t.id, q.name, t.priority, t.spec, t.run_at, t.recurring, t.max_attempts, t.retry_kind, t.retry_delay,"
+    " t.retry_factor, t.retry_cap, t.retry_jitter, coalesce(i.digest, k.digest)"
+    " from unnest($1::bigint[]) as w(seq) join task as t on t.seq = w.seq join queue as q on q.no = t.queue"
+    " left join task_id as i on i.id = t.id and i.seq = t.seq"
+    " left join task_key as k on k.queue = t.queue and k.key = t.key and k.seq = t.seq"};
+
+bool is_plain(const NewTask& task) {
+  return !task.key && !task.run_at && !task.recurring && task.max_attempts == 0 && task.retry == RetryPolicy{};
+}
+
+std::optional<std::int32_t> limit_of(const NewTask& task) {
+  return task.max_attempts > 0 ? std::optional(task.max_attempts) : std::nullopt;
+}
+
+// Tasks that may share a range: they begin alike.
+bool begin_alike(const NewTask& a, const NewTask& b) {
+  return a.priority == b.priority && a.run_at == b.run_at && a.recurring == b.recurring &&
+         a.max_attempts == b.max_attempts && a.queue == b.queue;
+}
+
+// Tasks that begin alike get numbers that follow one another. Otherwise the order of the batch stays.
+bool comes_before(const NewTask& a, const NewTask& b) {
+  if (a.queue != b.queue) return a.queue < b.queue;
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.run_at != b.run_at) return a.run_at < b.run_at;
+  if (a.recurring != b.recurring) return a.recurring < b.recurring;
+  return a.max_attempts < b.max_attempts;
+}
+
+// A stored task, as far as a repeated submission asks for it.
+struct Present {
+  TaskId id;
+  std::string digest;
+};
+
+std::unordered_map<std::int64_t, Present> find_present(Transaction& transaction,
+                                                       const std::vector<std::int64_t>& numbers) {
+  std::unordered_map<std::int64_t, Present> present;
+  if (numbers.empty()) return present;
+  for (const Row row : transaction.run(kFindRequests, Params::of(numbers))) {
+    std::string digest = row.text(13);
+    if (row.is_null(13)) {
+      // Horae made the id, and there is no key: the row holds all of the request.
+      NewTask asked{.queue = row.text(2),
+                    .priority = row.small(3),
+                    .spec = row.text(4),
+                    .run_at = row.optional_instant(5),
+                    .recurring = row.optional_duration(6),
+                    .max_attempts = row.small(7)};
+      if (!row.is_null(8)) {
+        asked.retry = {static_cast<RetryPolicy::Kind>(row.small(8)), row.duration(9), row.real(10), row.duration(11),
+                       row.real(12)};
+      }
+      digest = request_digest(asked);
+    }
+    present[row.integer(0)] = {row.uuid(1), std::move(digest)};
+  }
+  return present;
+}
+
+}  // namespace
+
+Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission> submissions) {
+  if (submissions.empty()) return std::vector<SubmitOutcome>();
+  std::set<std::string> names;
+  for (const Submission& each : submissions) names.insert(each.task.queue);
+  const auto queues = names_.find({names.begin(), names.end()});
+  if (!queues.ok()) return queues.error();
+  if (is_quick(submissions, *queues)) {
+    auto quick = submit_quickly(submissions, *queues);
+    if (!quick.ok()) return quick.error();
+    if (*quick) return std::move(**quick);
+  }
+
+  // With care, in pieces that hold no id and no key twice: a later one sees what an earlier one did.
+  std::vector<SubmitOutcome> outcomes;
+  std::size_t begin = 0;
+  while (begin < submissions.size()) {
+    std::unordered_set<TaskId> ids;
+    std::set<std::pair<std::string_view, std::string_view>> keys;
+    std::size_t end = begin;
+    for (; end < submissions.size(); ++end) {
+      const Submission& each = submissions[end];
+      if (ids.contains(each.id()) || (each.task.key && keys.contains({each.task.queue, *each.task.key}))) break;
+      ids.insert(each.id());
+      if (each.task.key) keys.insert({each.task.queue, *each.task.key});
+    }
+    auto piece = submit_with_care(submissions.subspan(begin, end - begin));
+    if (!piece.ok()) return piece.error();
+    std::ranges::move(*piece, std::back_inserter(outcomes));
+    begin = end;
+  }
+  return outcomes;
+}
+
+bool Submitter::is_quick(std::span<const Submission> submissions, const Queues& queues) {
+  std::unordered_set<TaskId> ids;
+  return std::ranges::all_of(submissions, [&](const Submission& each) {
+    return !each.task.id && !each.task.key && queues.contains(each.task.queue) && ids.insert(each.new_id).second;
+  });
+}
+
+// Takes numbers for all, in one piece for each day. Ids that tell an open day go there; all others to today, guarded.
+Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submission> submissions, const Queues& queues) {
+  const auto open_day = [&](const Submission& each) -> std::optional<std::int64_t> {
+    const auto day = each.task.id ? std::nullopt : day_in(each.new_id);
+    return day && days_.is_open(*day) ? day : std::nullopt;
+  };
+  // A day that is not open may be a new one.
+  const bool all_open = std::ranges::all_of(submissions, [&](const Submission& each) { return open_day(each).has_value(); });
+  if (!all_open || days_.today() == 0) {
+    if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
+  }
+  std::vector<Entry> entries;
+  std::map<std::int64_t, std::int64_t> counts;
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    const auto queue = queues.find(submissions[i].task.queue);
+    if (queue == queues.end()) continue;
+    const auto day = open_day(submissions[i]);
+    entries.push_back({.submission = &submissions[i],
+                       .place = i,
+                       .queue = queue->second,
+                       .day = day.value_or(days_.today()),
+                       .is_guarded = !day});
+    ++counts[entries.back().day];
+  }
+  std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) {
+    return a.day != b.day ? a.day < b.day : comes_before(a.submission->task, b.submission->task);
+  });
+  auto entry = entries.begin();
+  for (const auto& [day, count] : counts) {
+    const auto numbers = days_.take(day, count);
+    if (!numbers.ok()) return numbers.error();
+    for (std::int64_t number = numbers->lo; number <= numbers->hi; ++number) (entry++)->number = number;
+  }
+  return entries;
+}
+
+void Submitter::insert(Transaction& transaction, const std::vector<Entry>& entries) {
+  struct Columns {
+    std::vector<std::int64_t> seq;
+    std::vector<TaskId> id;
+    std::vector<std::int32_t> queue;
+    std::vector<std::int16_t> priority;
+    std::vector<std::string_view> spec;
+
+    void add(const Entry& entry) {
+      const NewTask& task = entry.submission->task;
+      seq.push_back(entry.number);
+      id.push_back(entry.submission->id());
+      queue.push_back(entry.queue);
+      priority.push_back(static_cast<std::int16_t>(task.priority));
+      spec.push_back(task.spec);
+    }
+  };
+  Columns plain, special;
+  std::vector<std::optional<std::string_view>> key;
+  std::vector<std::optional<Instant>> run_at;
+  std::vector<std::optional<Duration>> recurring, retry_delay, retry_cap;
+  std::vector<std::optional<std::int32_t>> max_attempts;
+  std::vector<std::optional<std::int16_t>> retry_kind;
+  std::vector<std::optional<double>> retry_factor, retry_jitter;
+  for (const Entry& entry : entries) {
+    const NewTask& task = entry.submission->task;
+    if (is_plain(task)) {
+      plain.add(entry);
+      continue;
+    }
+    special.add(entry);
+    key.emplace_back(task.key);
+    run_at.push_back(task.run_at);
+    recurring.push_back(task.recurring);
+    max_attempts.push_back(limit_of(task));
+    const bool own_policy = task.retry != RetryPolicy{};
+    const auto if_own = [&](auto value) { return own_policy ? std::optional(value) : std::nullopt; };
+    retry_kind.push_back(if_own(static_cast<std::int16_t>(task.retry.kind)));
+    retry_delay.push_back(if_own(task.retry.delay));
+    retry_factor.push_back(if_own(task.retry.factor));
+    retry_cap.push_back(if_own(task.retry.cap));
+    retry_jitter.push_back(if_own(task.retry.jitter));
+  }
+  if (!plain.seq.empty()) {
+    transaction.send(kInsertPlainTasks, Params::of(plain.seq, plain.id, plain.queue, plain.priority, plain.spec));
+  }
+  if (!special.seq.empty()) {
+    transaction.send(kInsertTasks, Params::of(special.seq, special.id, special.queue, special.priority, special.spec,
+                                              key, run_at, recurring, max_attempts, retry_kind, retry_delay,
+                                              retry_factor, retry_cap, retry_jitter));
+  }
+}
+
+namespace {
+
+// Puts the new tasks where they begin: ready, or scheduled if they are due later.
+class Beginning {
+ public:
+  template <typename Entries>
+  Beginning(Transaction& transaction, const Entries& entries) : transaction_(transaction) {
+    std::vector<std::int64_t> lo, hi;
+    std::vector<std::int32_t> queue;
+    std::vector<std::int16_t> priority;
+    std::vector<std::optional<std::int32_t>> max_attempts;
+    std::vector<std::optional<Duration>> recurring;
+    std::vector<std::optional<Instant>> run_at;
+    bool may_be_scheduled = false;
+    for_each_range(
+        entries, [](const auto& entry) { return entry.number; },
+        [](const auto& a, const auto& b) { return begin_alike(a.submission->task, b.submission->task); },
+        [&](const auto& first, const auto& last) {
+          const NewTask& task = first.submission->task;
+          lo.push_back(first.number);
+          hi.push_back(last.number);
+          queue.push_back(first.queue);
+          priority.push_back(static_cast<std::int16_t>(task.priority));
+          max_attempts.push_back(limit_of(task));
+          recurring.push_back(task.recurring);
+          run_at.push_back(task.run_at);
+          may_be_scheduled = may_be_scheduled || task.run_at;
+        });
+    const Params params = Params::of(lo, hi, queue, priority, max_attempts, recurring, run_at);
+    ready_ = transaction.send(kMakeReady, params);
+    if (may_be_scheduled) scheduled_ = transaction.send(kMakeScheduled, params);
+  }
+
+  // After the commit.
+  std::vector<Range> scheduled() const {
+    std::vector<Range> ranges;
+    if (!scheduled_) return ranges;
+    for (const Row row : transaction_.rows(*scheduled_)) ranges.push_back({row.integer(0), row.integer(1)});
+    return ranges;
+  }
+
+  void lower(Floors& floors) const {
+    for (const Row row : transaction_.rows(ready_)) floors.lower(row.small(0), row.integer(1));
+  }
+
+ private:
+  Transaction& transaction_;
+  std::size_t ready_ = 0;
+  std::optional<std::size_t> scheduled_;
+};
+
+template <typename Entries>
+void tell_created(const Entries& entries, const std::vector<Range>& scheduled, std::vector<SubmitOutcome>& outcomes) {
+  for (const auto& entry : entries) {
+    const bool later = std::ranges::any_of(scheduled, [&](const Range& range) { return range.contains(entry.number); });
+    outcomes[entry.place] = {.kind = SubmitOutcome::Kind::kCreated,
+                             .id = entry.submission->id(),
+                             .number = entry.number,
+                             .state = later ? State::kScheduled : State::kReady};
+  }
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(std::span<const Submission> submissions,
+                                                                            const Queues& queues) {
+  using Answer = std::optional<std::vector<SubmitOutcome>>;
+  const auto entries = number(submissions, queues);
+  if (!entries.ok()) return entries.error();
+  if (std::ranges::any_of(*entries, &Entry::is_guarded)) return Answer();
+  return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
+    insert(transaction, *entries);
+    const Beginning beginning(transaction, *entries);
+    if (auto done = transaction.commit(); !done.ok()) {
+      const Failure& failure = *transaction.failure();
+      if (failure.duplicate() || failure.no_partition()) return Answer();
+      return done.error();
+    }
+    std::vector<SubmitOutcome> outcomes(submissions.size());
+    tell_created(*entries, beginning.scheduled(), outcomes);
+    beginning.lower(floors_);
+    return Answer(std::move(outcomes));
+  });
+}
+
+// A queue is made only for a task that will be stored in it.
+Result<Submitter::Queues> Submitter::make_queues(std::span<const Submission> submissions) {
+  std::set<std::string> all;
+  for (const Submission& each : submissions) all.insert(each.task.queue);
+  auto queues = names_.find({all.begin(), all.end()});
+  if (!queues.ok() || queues->size() == all.size()) return queues;
+
+  std::vector<TaskId> ids;
+  for (const Submission& each : submissions) ids.push_back(each.id());
+  const auto numbers = pool_.look<std::vector<std::optional<std::int64_t>>>(
+      [&](Transaction& transaction) -> Result<std::vector<std::optional<std::int64_t>>> {
+        auto found = find_numbers(transaction, ids);
+        if (auto done = transaction.commit(); !done.ok()) return done.error();
+        return found;
+      });
+  if (!numbers.ok()) return numbers.error();
+  std::vector<std::string> wanted;
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    const std::string& name = submissions[i].task.queue;
+    if (!(*numbers)[i] && std::ranges::find(wanted, name) == wanted.end()) wanted.push_back(name);
+  }
+  const auto made = names_.find_or_make(wanted);
+  if (!made.ok()) return made.error();
+  queues->insert(made->begin(), made->end());
+  return queues;
+}
+
+Result<std::vector<SubmitOutcome>> Submitter::submit_with_care(std::span<const Submission> submissions) {
+  const auto queues = make_queues(submissions);
+  if (!queues.ok()) return queues.error();
+  for (int i = 0; i < kMostTries; ++i) {
+    auto outcomes = try_with_care(submissions, *queues);
+    if (!outcomes.ok()) return outcomes.error();
+    if (*outcomes) return std::move(**outcomes);
+    if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
+  }
+  return Error{ErrorCode::kUnavailable, "submit: others store tasks under the same ids or keys again and again"};
+}
+
+// Looks up what is there, and stores the rest. Nothing if somebody else stored one of the ids or keys meanwhile.
+Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::span<const Submission> submissions,
+                                                                           const Queues& queues) {
+  using Answer = std::optional<std::vector<SubmitOutcome>>;
+  auto entries = number(submissions, queues);
+  if (!entries.ok()) return entries.error();
+  return pool_.transact<Answer>([&, entries = *entries](Transaction& transaction) mutable -> Result<Answer> {
+    std::vector<TaskId> ids;
+    std::vector<std::int32_t> key_queues;
+    std::vector<std::string_view> keys;
+    std::vector<std::size_t> key_places;
+    for (std::size_t i = 0; i < submissions.size(); ++i) {
+      const NewTask& task = submissions[i].task;
+      ids.push_back(submissions[i].id());
+      const auto queue = queues.find(task.queue);
+      if (!task.key || queue == queues.end()) continue;
+      key_queues.push_back(queue->second);
+      keys.push_back(*task.key);
+      key_places.push_back(i);
+    }
+    // The key comes first: it names the task that the client means.
+    auto numbers = find_numbers(transaction, ids);
+    if (!keys.empty()) {
+      for (const Row row : transaction.run(kFindKeys, Params::of(key_queues, keys))) {
+        numbers[key_places[static_cast<std::size_t>(row.integer(0) - 1)]] = row.integer(1);
+      }
+    }
+    std::vector<std::int64_t> found;
+    for (const auto& number : numbers) {
+      if (number) found.push_back(*number);
+    }
+    const auto present = find_present(transaction, found);
+    auto standings = find_standings(transaction, found);
+    if (transaction.failed()) return transaction.failure()->error;
+
+    std::vector<SubmitOutcome> outcomes(submissions.size());
+    for (std::size_t i = 0; i < submissions.size(); ++i) {
+      const Submission& each = submissions[i];
+      if (!numbers[i]) {
+        if (!queues.contains(each.task.queue)) outcomes[i] = {SubmitOutcome::Kind::kOverLimit, each.id()};
+        continue;
+      }
+      const auto stored = present.find(*numbers[i]);
+      if (stored == present.end()) return Answer();  // purged meanwhile
+      const bool same = stored->second.digest == request_digest(each.task);
+      outcomes[i] = {same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, stored->second.id,
+                     *numbers[i], standings[*numbers[i]].state};
+    }
+    std::erase_if(entries, [&](const Entry& entry) { return numbers[entry.place].has_value(); });
+    if (entries.empty()) {
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return Answer(std::move(outcomes));
+    }
+
+    // Whoever comes second waits here for the first one, and then looks again.
+    std::vector<std::int32_t> guard_queues;
+    std::vector<std::string_view> guard_keys;
+    std::vector<std::int64_t> key_numbers, id_numbers;
+    std::vector<TaskId> guard_ids;
+    std::vector<std::string> digests;
+    digests.reserve(entries.size());
+    std::vector<Blob> key_digests, id_digests;
+    for (const Entry& entry : entries) {
+      const NewTask& task = entry.submission->task;
+      if (!task.key && !entry.is_guarded) continue;
+      digests.push_back(request_digest(task));
+      if (task.key) {
+        guard_queues.push_back(entry.queue);
+        guard_keys.push_back(*task.key);
+        key_numbers.push_back(entry.number);
+        key_digests.push_back({digests.back()});
+      }
+      if (entry.is_guarded) {
+        guard_ids.push_back(entry.submission->id());
+        id_numbers.push_back(entry.number);
+        id_digests.push_back({digests.back()});
+      }
+    }
+    if (!guard_keys.empty()) {
+      const Rows inserted =
+          transaction.run(kGuardKeys, Params::of(guard_queues, guard_keys, key_numbers, key_digests));
+      if (transaction.failed()) return transaction.failure()->error;
+      if (inserted.affected() < guard_keys.size()) return Answer();
+    }
+    if (!guard_ids.empty()) {
+      const Rows inserted = transaction.run(kGuardIds, Params::of(guard_ids, id_numbers, id_digests));
+      if (transaction.failed()) return transaction.failure()->error;
+      if (inserted.affected() < guard_ids.size()) return Answer();
+    }
+    insert(transaction, entries);
+    const Beginning beginning(transaction, entries);
+    if (auto done = transaction.commit(); !done.ok()) {
+      const Failure& failure = *transaction.failure();
+      if (failure.duplicate() || failure.no_partition()) return Answer();
+      return done.error();
+    }
+    tell_created(entries, beginning.scheduled(), outcomes);
+    beginning.lower(floors_);
+    return Answer(std::move(outcomes));
+  });
+}
+
+}  // namespace horae::postgres

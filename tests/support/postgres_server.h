@@ -1,0 +1,77 @@
+// A private PostgreSQL: its own data folder, a free port on 127.0.0.1, gone when the test is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace horae::testing {
+
+struct PostgresOptions {
+  bool durable = true;                // false: fsync, full_page_writes and synchronous_commit are off, for quick tests
+  std::vector<std::string> settings;  // further lines of postgresql.conf, "max_connections = 200"
+};
+
+// Starts Debian's PostgreSQL (as an unprivileged user where we are root, which it refuses) and waits until it answers.
+// Dies with a clear message on standard error if it cannot be started. The destructor stops it and removes its data.
+// When the test process itself is killed, the server ends too, but its data stays in the temporary folder.
+//
+// Threads: one at a time; what starts a server (the constructor, start, make_standby) on the main thread only, since
+// the server ends with the thread that started it.
+class PostgresServer {
+ public:
+  explicit PostgresServer(PostgresOptions options = {});
+  ~PostgresServer();
+  PostgresServer(const PostgresServer&) = delete;
+  PostgresServer& operator=(const PostgresServer&) = delete;
+
+  int port() const;
+
+  // "postgresql://horae@127.0.0.1:PORT/DATABASE"
+  std::string url(const std::string& database = "horae") const;
+
+  // Makes a new, empty database and answers its URL.
+  std::string make_database();
+
+  // Copies a database to which nobody is connected, not even PgBouncer: quicker than migrating again. Answers the
+  // copy's URL.
+  std::string copy_database(const std::string& url);
+  void drop_database(const std::string& url);  // those connected to it lose their connection
+
+  // Runs SQL as the superuser and answers the first column of the first row, or "" without rows. Dies if it fails.
+  std::string run_sql(const std::string& sql, const std::string& database = "horae");
+
+  // The port and the URLs stay the same. A server that is down refuses connections.
+  void stop();       // in order, waiting for its end
+  void kill_hard();  // SIGKILL to all of its processes, as a power cut would: no checkpoint, no goodbye
+  void start();      // again, on the same data, after stop() or kill_hard()
+
+  // A new server that follows this one; with `synchronous` this one waits for it at each commit, also while it is down.
+  // Either may be destroyed first.
+  std::unique_ptr<PostgresServer> make_standby(bool synchronous);
+  void promote();  // of a standby: waits until it takes writes
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+  explicit PostgresServer(std::unique_ptr<Parts> parts);  // a folder and a port without a server
+  void wait_at_commit_for(const std::string& standby);
+};
+
+// Debian's PgBouncer in transaction mode before a server.
+class PgBouncer {
+ public:
+  explicit PgBouncer(const PostgresServer& server);
+  ~PgBouncer();
+  PgBouncer(const PgBouncer&) = delete;
+  PgBouncer& operator=(const PgBouncer&) = delete;
+
+  // The same database as `url`, through the pooler.
+  std::string url_of(const std::string& url) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace horae::testing
