@@ -60,7 +60,7 @@ struct NewTask {
 // A task as the store knows it at one moment.
 struct Task {
   TaskId id;
-  std::int64_t number = 0;  // the order in which the store took them; unique
+  std::int64_t number = 0;  // unique; higher than those of tasks that were submitted by calls before
   std::optional<std::string> key;
   std::string queue;
   int priority = kDefaultPriority;

@@ -35,6 +35,18 @@ void Model::move(ModelTask& held, Event event, Condition condition) const {
   held.task.updated_at = now();
 }
 
+void Model::renumber(const std::map<TaskId, std::int64_t>& numbers) {
+  std::vector<ModelTask> moved;
+  for (const auto& [id, number] : numbers) moved.push_back(std::move(tasks.extract(ids.at(id)).mapped()));
+  for (ModelTask& held : moved) {
+    const std::int64_t number = numbers.at(held.task.id);
+    held.task.number = ids[held.task.id] = number;
+    if (held.task.key) keys[{held.task.queue, *held.task.key}] = number;
+    last_number = std::max(last_number, number);
+    tasks[number] = std::move(held);
+  }
+}
+
 void Model::rank(ModelTask& held) {
   held.ready_second = now_second();
   held.rank = rank_of(queues.at(held.task.queue).ageing, held.ready_second, held.task.priority);

@@ -53,6 +53,9 @@ struct Model {
   // Does what the table says about `event`, which must be allowed, and notes the time.
   void move(ModelTask& held, Event event, Condition condition = Condition::kNone) const;
 
+  // Gives new tasks the numbers that another store gave them: within a batch their order is the store's choice.
+  void renumber(const std::map<TaskId, std::int64_t>& numbers);
+
   // Gives the rank of a task that becomes ready now.
   void rank(ModelTask& held);
 
@@ -158,6 +161,8 @@ class ModelStore final : public Store {
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
   std::string description() const override { return "the model, in memory"; }
+
+  Model& model() { return model_; }
 
  private:
   Model model_;

@@ -2,6 +2,8 @@
 
 #include <libpq-fe.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -14,9 +16,20 @@
 namespace horae::testing {
 namespace {
 
+// Nothing here outlives the process, so it may stay in memory if there is enough: copying a database is ten times as
+// fast there. Whoever sets TMPDIR decides.
+PostgresOptions quick_options() {
+  constexpr const char* kMemory = "/dev/shm";
+  constexpr std::uintmax_t kEnough = 2U << 30U;
+  std::error_code absent;
+  const auto space = std::filesystem::space(kMemory, absent);
+  if (!absent && space.available >= kEnough) setenv("TMPDIR", kMemory, 0);
+  return {.durable = false, .settings = {}};
+}
+
 // The server and, in it, an empty database of the newest version whose clock is a table: what each test gets a copy of.
 struct World {
-  PostgresServer server{{.durable = false, .settings = {}}};
+  PostgresServer server{quick_options()};
   std::string original = server.make_database();
 
   World() {

@@ -6,6 +6,7 @@
 
 #include "base/time_text.h"
 #include "tests/store_contract/model_backend.h"
+#include "tests/store_contract/model_store.h"
 
 namespace horae::testing {
 namespace {
@@ -193,10 +194,11 @@ ListQuery Twin::query_of(const Step& step) {
 
 void Twin::submit(const std::vector<Submission>& submissions) {
   const auto outcomes = ask_both([&](Store& each) { return each.tasks().submit(submissions); });
+  std::map<TaskId, std::int64_t> created;
   for (const SubmitOutcome& outcome : *outcomes) {
     if (outcome.kind == SubmitOutcome::Kind::kCreated) {
       RC_ASSERT(outcome.number > newest_number_);
-      newest_number_ = outcome.number;
+      created[outcome.id] = outcome.number;
       numbers_[outcome.id] = outcome.number;
       last_owner_.erase(outcome.id);
       std::erase(known_, outcome.id);
@@ -204,6 +206,8 @@ void Twin::submit(const std::vector<Submission>& submissions) {
     }
     RC_ASSERT(outcome.number == numbers_.at(outcome.id));
   }
+  for (const auto& [id, number] : created) newest_number_ = std::max(newest_number_, number);
+  dynamic_cast<ModelStore&>(model()).model().renumber(created);
   submitted_.insert(submitted_.end(), submissions.begin(), submissions.end());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -11,16 +12,16 @@
 namespace horae::postgres {
 namespace {
 
-// In the order of claims, by run_order. Pause and stop are conditions of the statement itself. What others have locked is
-// left to them.
+// In the order of claims, by run_order; a queue in which nothing is ready answers one row of nulls. Pause and stop are
+// conditions of the statement itself. What others have locked is left to them.
 const Sql kLockHeads{
     "lock_heads",
-    std::string("select horae_now(), q.base, q.rate, q.since, ") + kRunColumns +
+    std::string("select horae_now(), q.no, q.base, q.rate, q.since, ") + kRunColumns +
         " from unnest($1::integer[], $2::bigint[], $3::bigint[]) as w(no, floor, most)"
         " join queue as q on q.no = w.no and not q.paused"
-        " cross join lateral ("
+        " left join lateral ("
         "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else w.floor end"
-        "  order by run.queue, run.rank, run.at, run.lo limit w.most for update skip locked) as r"
+        "  order by run.queue, run.rank, run.at, run.lo limit w.most for update skip locked) as r on true"
         " where not (select stopped from control)"};
 
 // Something is ready, but others hold it just now.
@@ -208,12 +209,13 @@ bool Claimer::lock_heads(Transaction& transaction, Heads& heads, Instant& now, d
   }
   const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone));
   if (transaction.failed()) return false;
+  std::set<int> open;  // neither paused nor stopped
   for (const Row row : rows) {
     now = row.instant(0);
-    RunRange run = read_run(row, 4);
-    Head& head = heads[run.life.queue];
-    head.ageing = {.base = row.integer(1), .rate = row.integer(2), .since = row.integer(3)};
-    head.runs.push_back(std::move(run));
+    open.insert(row.small(1));
+    Head& head = heads[row.small(1)];
+    head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
+    if (!row.is_null(5)) head.runs.push_back(read_run(row, 5));
   }
   for (std::size_t i = 0; i < queue.size(); ++i) {
     Head& head = heads[queue[i]];
@@ -222,6 +224,7 @@ bool Claimer::lock_heads(Transaction& transaction, Heads& heads, Instant& now, d
     head.given = 0;
     head.next = head.empty() ? 0 : head.run().life.range.lo;
     head.touched.assign(head.runs.size(), false);
+    if (!open.contains(queue[i])) continue;
     if (head.empty()) {
       floors_.end(queue[i], looks[i]);
     } else {

@@ -334,6 +334,9 @@ Rows Transaction::run(const Sql& sql, const Params& params) {
 }
 
 Result<void> Transaction::commit() {
+  if (connection_.before_commit_ && wait() && !connection_.before_commit_()) {
+    fail({ErrorCode::kUnavailable, "rolled back by a test"});
+  }
   if (!failure_) {
     commit_possible_ = true;
     send_plain("COMMIT", Pending::Kind::kCommit);

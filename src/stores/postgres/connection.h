@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,9 @@ class Connection {
   bool pooled() const { return pooled_; }
   int server_version() const;
 
+  // Tests hold transactions open with this: it is called when a change has done all but COMMIT, and false rolls back.
+  void set_before_commit(std::function<bool()> before_commit) { before_commit_ = std::move(before_commit); }
+
   // For statements without parameters and outside of Transactions, as many as you like between semicolons: migrations,
   // settings. Waits as long as the server lives. The answer of the last one comes as text, not binary: read it with
   // Row::text() only. After a failure the transaction that they began, if any, is rolled back.
@@ -78,6 +82,7 @@ class Connection {
 
   Handle handle_;
   bool pooled_ = false;
+  std::function<bool()> before_commit_;
   bool silent_ = false;                                    // the server has not answered in time
   std::unordered_map<std::string, std::string> prepared_;  // name to text
 };

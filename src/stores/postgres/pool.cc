@@ -29,7 +29,11 @@ Result<std::unique_ptr<Connection>> Pool::borrow() {
   }
   lock.unlock();
   auto opened = Connection::open(url_);
-  if (!opened.ok()) give_back(nullptr);
+  if (!opened.ok()) {
+    give_back(nullptr);
+  } else if (before_commit_) {
+    (*opened)->set_before_commit(before_commit_);
+  }
   return opened;
 }
 

@@ -19,7 +19,9 @@ namespace horae::postgres {
 // Threads: any thread at once; a caller waits while all connections are busy.
 class Pool {
  public:
-  Pool(std::string url, std::size_t connections) : url_(std::move(url)), free_places_(connections) {}
+  // `before_commit` is for tests: see Connection::set_before_commit().
+  Pool(std::string url, std::size_t connections, std::function<bool()> before_commit = {})
+      : url_(std::move(url)), before_commit_(std::move(before_commit)), free_places_(connections) {}
 
   // Runs `body` (Transaction& -> Result<T>), which commits at its end. It is run again
   //   after a serialization failure or deadlock, a few times, with a random pause;
@@ -81,6 +83,7 @@ class Pool {
   void pause(const Attempts& attempts);
 
   const std::string url_;
+  const std::function<bool()> before_commit_;
   SystemRandom random_;
   std::mutex mutex_;
   std::condition_variable freed_;

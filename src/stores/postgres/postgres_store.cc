@@ -88,7 +88,7 @@ class PostgresStore final : public Store {
  public:
   PostgresStore(const std::string& url, std::string description, const PostgresStoreOptions& options)
       : description_(std::move(description)),
-        pool_(url, options.connections),
+        pool_(url, options.connections, options.before_commit),
         names_(pool_),
         days_(pool_),
         floors_(clock_),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ struct PostgresStoreOptions {
   // Finished tasks go with their whole day, which costs nothing. What a day that cannot go yet (something in it lives)
   // leaves behind is removed one by one, this much later than its retention says.
   Duration purge_delay = std::chrono::hours(24);
+
+  // For tests, which hold transactions open with it: called when a change has done all but COMMIT; false rolls back.
+  std::function<bool()> before_commit = {};
 };
 
 // Opens the store (a URL as libpq reads it, with its TLS options) and brings its schema to the newest version; many

@@ -1,0 +1,98 @@
+#include "stores/postgres/migrations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <thread>
+
+#include "stores/postgres/test_database.h"
+#include "tests/support/postgres_server.h"
+
+namespace horae::postgres {
+namespace {
+
+class MigrationsTest : public TestDatabase {};
+
+const int kNewest = static_cast<int>(postgres_migrations().size());
+
+TEST_F(MigrationsTest, AnEmptyDatabaseGetsAllOnce) {
+  const auto connection = connect();
+  const MigrationReport first = migrate_database(*connection, false).value();
+  EXPECT_EQ(first.from, 0);
+  EXPECT_EQ(first.to, kNewest);
+  EXPECT_THAT(first.steps, ::testing::SizeIs(kNewest));
+  EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
+  EXPECT_EQ(ask("SELECT count(*) FROM message"), "0");
+
+  const MigrationReport second = migrate_database(*connection, false).value();
+  EXPECT_EQ(second.from, kNewest);
+  EXPECT_THAT(second.steps, ::testing::IsEmpty());
+}
+
+TEST_F(MigrationsTest, ADryRunChangesNothing) {
+  const auto connection = connect();
+  const MigrationReport report = migrate_database(*connection, true).value();
+  EXPECT_EQ(report.from, 0);
+  EXPECT_THAT(report.steps, ::testing::SizeIs(kNewest));
+  EXPECT_EQ(ask("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"), "0");
+}
+
+TEST_F(MigrationsTest, GoOnFromWhereTheyWere) {
+  ask("CREATE TABLE horae_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);"
+      "INSERT INTO horae_version (version) VALUES (1)");
+  const auto connection = connect();
+  EXPECT_EQ(migrate_database(*connection, false).value().from, 1);
+  EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
+  EXPECT_EQ(ask("SELECT to_regclass('queue') IS NULL"), "t");  // of the first one
+}
+
+TEST_F(MigrationsTest, ANewerDatabaseIsLeftAlone) {
+  const auto connection = connect();
+  (void)migrate_database(*connection, false).value();
+  ask("UPDATE horae_version SET version = 1000");
+  EXPECT_EQ(migrate_database(*connection, false).error().code, ErrorCode::kRefused);
+}
+
+TEST_F(MigrationsTest, OneThatFailsLeavesNothingAndTheConnectionGoesOn) {
+  ask("CREATE TABLE message ()");  // in the way of the second one
+  const auto connection = connect();
+  const auto report = migrate_database(*connection, false);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, ErrorCode::kInternal);
+  EXPECT_THAT(report.error().message, ::testing::HasSubstr("left at version 1"));
+  EXPECT_EQ(ask("SELECT version FROM horae_version"), "1");
+  EXPECT_TRUE(connection->usable());
+
+  ask("DROP TABLE message");
+  EXPECT_EQ(migrate_database(*connection, false).value().from, 1);
+  EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
+}
+
+void migrate_together(const std::string& url, int count) {
+  std::barrier all_connected(count);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&] {
+      const auto connection = Connection::open(url).value();
+      all_connected.arrive_and_wait();
+      const auto report = migrate_database(*connection, false);
+      EXPECT_TRUE(report.ok()) << report.error().message;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(MigrationsTest, ManyNodesMayStartAtOnce) {
+  migrate_together(url(), 8);
+  EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
+}
+
+TEST_F(MigrationsTest, ManyNodesMayStartAtOnceBehindAPooler) {
+  const horae::testing::PgBouncer pooler(test_server());
+  migrate_together(pooler.url_of(url()), 8);
+  EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
+}
+
+}  // namespace
+}  // namespace horae::postgres
