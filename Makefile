@@ -86,8 +86,9 @@ bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/adr/0006
 	@cd build && release/bench/sqlite_layouts
 
 .PHONY: soak
-soak: build ## Kill a process on its store KILLS (default 2000) times
+soak: build ## Kill a process on each store KILLS (default 2000) times, and PostgreSQL itself a tenth as often
 	@HORAE_KILLS=$(KILLS) build/release/tests/crash/crash_test
+	@HORAE_KILLS=$(KILLS) build/release/tests/crash/postgres_crash_test
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew

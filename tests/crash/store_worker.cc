@@ -1,20 +1,28 @@
-// store_worker URL: submits, claims and completes tasks for ever, and says each thing that the store has acknowledged
-// on standard output. It is meant to be killed at any moment.
+// store_worker URL: submits, claims and completes tasks for ever, in a few threads, and says each thing that the store
+// has acknowledged on standard output. It is meant to be killed at any moment, and so is its store: while that is away,
+// the worker repeats its calls with the same ids and tokens. It ends by itself only when the store says something that
+// it must not say.
 //
 //   submitted ID          the task is durable
 //   claimed ID ATTEMPT    this attempt is ours
 //   completed ID ATTEMPT  accepted
+//   away MESSAGE          the store is, and the call will be repeated
+//   broken MESSAGE        the last word
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/uuid.h"
-#include "stores/sqlite/sqlite_store.h"
+#include "tests/crash/any_store.h"
 
 namespace {
 
@@ -22,18 +30,49 @@ using namespace horae;  // NOLINT(google-build-using-namespace): a program of on
 
 constexpr int kBatch = 8;
 constexpr Duration kLease = kMinLease;
+constexpr Duration kSilence = std::chrono::minutes(1);
+constexpr int kPauseMilliseconds = 20;
+
+// Lines of several threads do not mix.
+void say(const std::string& line) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  std::cout << line << std::endl;
+}
 
 void say(const std::string& word, const TaskId& id, int attempt) {
-  std::cout << word << ' ' << to_string(id) << ' ' << attempt << std::endl;
+  say(word + ' ' + to_string(id) + ' ' + std::to_string(attempt));
+}
+
+[[noreturn]] void break_off(const std::string& message) {
+  say("broken " + message);
+  std::_Exit(1);
+}
+
+// True if the call is to be repeated: the store is away. Not at once, since it may take a while to come back.
+bool is_away(const Error& error) {
+  if (error.code != ErrorCode::kUnavailable) break_off(error.message);
+  say("away " + error.message.substr(0, error.message.find('\n')));
+  poll(nullptr, 0, kPauseMilliseconds);
+  return true;
+}
+
+// The value of a call that can be repeated as it is.
+template <typename Call>
+auto insist(Call call) {
+  for (;;) {
+    auto answer = call();
+    if (answer.ok()) return std::move(*answer);
+    (void)is_away(answer.error());
+  }
 }
 
 class Worker {
  public:
   Worker(Store& store, const Clock& clock)
-      : store_(store), ids_(clock, random_), owner_(store.queues().new_worker_id().value()) {}
+      : store_(store), ids_(clock, random_), owner_(insist([&] { return store.queues().new_worker_id(); })) {}
 
   void work_for_ever() {
-    (void)store_.tasks().extend_leases(store_.tasks().look()->stamp);
     while (true) {
       submit();
       settle(claim());
@@ -46,13 +85,22 @@ class Worker {
     std::vector<Submission> submissions;
     for (int i = 0; i < kBatch; ++i)
       submissions.push_back({.task = {.queue = "crash", .spec = "{}"}, .new_id = ids_.next()});
-    for (const SubmitOutcome& outcome : store_.tasks().submit(submissions).value()) say("submitted", outcome.id, 0);
+    for (const SubmitOutcome& outcome : insist([&] { return store_.tasks().submit(submissions); })) {
+      using Kind = SubmitOutcome::Kind;
+      if (outcome.kind != Kind::kCreated && outcome.kind != Kind::kPresent)
+        break_off("not stored: " + to_string(outcome.id));
+      say("submitted", outcome.id, 0);
+    }
   }
 
+  // What a claim without an answer has got is told by its token.
   std::vector<LeasedTask> claim() {
     const std::vector<ClaimWish> wishes = {
         {.owner = owner_, .queues = {"crash"}, .max = kBatch, .token = ids_.next(), .lease = kLease}};
-    auto leased = store_.tasks().claim(wishes).value().at(0);
+    auto answer = store_.tasks().claim(wishes);
+    auto leased = answer.ok() || !is_away(answer.error())
+                      ? std::move(answer->at(0))
+                      : insist([&] { return store_.tasks().leases_of(wishes[0].token); });
     for (const LeasedTask& task : leased) say("claimed", task.id, task.attempt);
     return leased;
   }
@@ -64,14 +112,22 @@ class Worker {
       completions.push_back(
           {.event = Event::kComplete, .id = leased[i].id, .attempt = leased[i].attempt, .owner = owner_});
     }
-    const auto outcomes = store_.tasks().settle(completions).value();
+    const auto outcomes = insist([&] { return store_.tasks().settle(completions); });
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      if (outcomes[i].verdict == Verdict::kAccepted) say("completed", completions[i].id, completions[i].attempt);
+      if (outcomes[i].verdict == Verdict::kNotFound) break_off("lost: " + to_string(completions[i].id));
+      if (is_success(outcomes[i].verdict)) say("completed", completions[i].id, completions[i].attempt);
     }
   }
 
+  // As a monitor does. Whether it happened matters to nobody: the next one looks again.
   void expire() {
-    (void)store_.tasks().expire_leases({.seen = store_.tasks().look()->stamp, .silence = std::chrono::minutes(1)});
+    const auto seen = insist([&] { return store_.tasks().look(); }).stamp;
+    const auto expired = store_.tasks().expire_leases({.seen = seen, .silence = kSilence});
+    if (!expired.ok()) {
+      (void)is_away(expired.error());
+    } else if (expired->kind == ExpireOutcome::Kind::kTooOld) {
+      (void)insist([&] { return store_.tasks().extend_leases(seen); });
+    }
   }
 
   Store& store_;
@@ -85,10 +141,9 @@ class Worker {
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const SystemClock clock;
-  const auto store = open_sqlite_store(argv[1], clock);
-  if (!store.ok()) {
-    std::cerr << store.error().message << '\n';
-    return 1;
-  }
-  Worker(**store, clock).work_for_ever();
+  const auto store = insist([&] { return testing::open_any_store(argv[1], clock); });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < testing::kWorkerThreads; ++i)
+    threads.emplace_back([&] { Worker(*store, clock).work_for_ever(); });
+  for (std::thread& thread : threads) thread.join();
 }

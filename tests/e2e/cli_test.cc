@@ -56,7 +56,7 @@ TEST(Cli, MigrateTellsWhatItDoesAndDoesItOnce) {
 
 TEST(Cli, MigrateNamesAStoreThatItDoesNotKnow) {
   Process horae({HORAE_BINARY, "migrate", "--store", "mysql://x"});
-  EXPECT_THAT(horae.read_rest(), HasSubstr("store 'mysql://x': give sqlite:PATH"));
+  EXPECT_THAT(horae.read_rest(), HasSubstr("store 'mysql://x': give sqlite:PATH or postgresql://"));
   EXPECT_EQ(horae.wait().exit_code, 1);
 }
 

@@ -2,8 +2,6 @@
 
 #include <libpq-fe.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -16,20 +14,9 @@
 namespace horae::testing {
 namespace {
 
-// Nothing here outlives the process, so it may stay in memory if there is enough: copying a database is ten times as
-// fast there. Whoever sets TMPDIR decides.
-PostgresOptions quick_options() {
-  constexpr const char* kMemory = "/dev/shm";
-  constexpr std::uintmax_t kEnough = 2U << 30U;
-  std::error_code absent;
-  const auto space = std::filesystem::space(kMemory, absent);
-  if (!absent && space.available >= kEnough) setenv("TMPDIR", kMemory, 0);
-  return {.durable = false, .settings = {}};
-}
-
 // The server and, in it, an empty database of the newest version whose clock is a table: what each test gets a copy of.
 struct World {
-  PostgresServer server{quick_options()};
+  PostgresServer server{{.durable = false, .settings = {}}};
   std::string original = server.make_database();
 
   World() {
@@ -48,9 +35,18 @@ World& world() {
   return world;
 }
 
+// Ends before the server does. Dropping a test's database also ends the pooler's connections to it.
+PgBouncer& pooler() {
+  static PgBouncer pooler(world().server);
+  return pooler;
+}
+
 class PostgresBackend final : public Backend {
  public:
-  PostgresBackend() : url_(world().server.copy_database(world().original)), clock_(PQconnectdb(url_.c_str())) {
+  explicit PostgresBackend(bool pooled)
+      : url_(world().server.copy_database(world().original)),
+        store_url_(pooled ? pooler().url_of(url_) : url_),
+        clock_(PQconnectdb(url_.c_str())) {
     open();
   }
 
@@ -81,16 +77,18 @@ class PostgresBackend final : public Backend {
   void open() {
     const PostgresStoreOptions options{.allow_unsafe = {"fsync", "full_page_writes", "synchronous_commit"},
                                        .purge_delay = Duration::zero()};
-    store_ = std::move(open_postgres_store(url_, options)).value();
+    store_ = std::move(open_postgres_store(store_url_, options)).value();
   }
 
   const std::string url_;
+  const std::string store_url_;
   PGconn* const clock_;  // moves the store's clock
   std::unique_ptr<Store> store_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_postgres_backend() { return std::make_unique<PostgresBackend>(); }
+std::unique_ptr<Backend> make_postgres_backend() { return std::make_unique<PostgresBackend>(false); }
+std::unique_ptr<Backend> make_pgbouncer_backend() { return std::make_unique<PostgresBackend>(true); }
 
 }  // namespace horae::testing

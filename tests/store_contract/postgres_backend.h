@@ -10,4 +10,7 @@ namespace horae::testing {
 // The first one starts a server, for the whole process: call it on the main thread.
 std::unique_ptr<Backend> make_postgres_backend();
 
+// The same through PgBouncer in transaction mode, which may give each transaction another session.
+std::unique_ptr<Backend> make_pgbouncer_backend();
+
 }  // namespace horae::testing

@@ -1,6 +1,8 @@
 // A private PostgreSQL: its own data folder, a free port on 127.0.0.1, gone when the test is.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ class PostgresServer {
   PostgresServer& operator=(const PostgresServer&) = delete;
 
   int port() const;
+  pid_t pid() const;  // of the postmaster, while it is started
 
   // "postgresql://horae@127.0.0.1:PORT/DATABASE"
   std::string url(const std::string& database = "horae") const;

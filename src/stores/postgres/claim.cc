@@ -166,6 +166,7 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
     const Payloads payloads(transaction, ranges, again);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     payloads.fill(tasks);
+    for (const auto& each : answer) ids_.remember(each);
     for (const RunRange& run : rest) floors_.lower(run.life.queue, run.rank);
     const double cost = static_cast<double>(leases.size()) / static_cast<double>(tasks.size());
     runs_for_a_task_ = runs_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;

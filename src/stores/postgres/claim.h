@@ -12,6 +12,7 @@
 #include "model/rank.h"
 #include "store/lease.h"
 #include "stores/postgres/floors.h"
+#include "stores/postgres/known_ids.h"
 #include "stores/postgres/places.h"
 #include "stores/postgres/pool.h"
 #include "stores/postgres/queue_names.h"
@@ -23,7 +24,8 @@ namespace horae::postgres {
 // Threads: any thread at once.
 class Claimer {
  public:
-  Claimer(Pool& pool, QueueNames& names, Floors& floors) : pool_(pool), names_(names), floors_(floors) {}
+  Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownIds& ids)
+      : pool_(pool), names_(names), floors_(floors), ids_(ids) {}
 
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes);
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
@@ -62,6 +64,7 @@ class Claimer {
   Pool& pool_;
   QueueNames& names_;
   Floors& floors_;
+  KnownIds& ids_;
   std::atomic<double> runs_for_a_task_ = 0.25;  // how many ranges a task costs lately; a guess of how many to lock
 };
 

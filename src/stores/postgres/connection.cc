@@ -212,9 +212,15 @@ void Transaction::fail(Error error) {
 
 void Transaction::send_plain(const char* text, Pending::Kind kind) {
   if (failure_) return;
-  if (PQsendQueryParams(connection_.handle_.get(), text, 0, nullptr, nullptr, nullptr, nullptr, kBinary) != 1) {
-    return note_loss();
+  pg_conn* handle = connection_.handle_.get();
+  int sent = 0;
+  if (connection_.pooled()) {
+    sent = PQsendQueryParams(handle, text, 0, nullptr, nullptr, nullptr, nullptr, kBinary);
+  } else {
+    if (!prepare({.name = text, .text = text}, {})) return;
+    sent = PQsendQueryPrepared(handle, text, 0, nullptr, nullptr, nullptr, kBinary);
   }
+  if (sent != 1) return note_loss();
   pending_.push_back({.kind = kind, .name = {}});
 }
 

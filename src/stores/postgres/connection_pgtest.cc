@@ -387,7 +387,8 @@ TEST_F(PoolTest, ReplacesConnectionsThatDiedWhileTheyWereIdle) {
 // A server that crashes says no word.
 TEST_F(PoolTest, ReplacesConnectionsToAServerThatCrashed) {
   horae::testing::PostgresServer crashing({.durable = false, .settings = {}});
-  crashing.run_sql("CREATE TABLE t (x int); CHECKPOINT");
+  crashing.run_sql("CREATE TABLE t (x int)");
+  crashing.run_sql("CHECKPOINT");
   Pool pool(crashing.url(), 1);
   EXPECT_TRUE(insert(pool, 1).ok());
   crashing.kill_hard();

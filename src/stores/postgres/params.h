@@ -164,6 +164,19 @@ struct Params::Trait<std::optional<T>> {
 };
 
 template <typename T>
+struct Params::Trait<std::optional<std::vector<T>>> {
+  static constexpr Type kType = TypeOf<T>::kType;
+  static constexpr bool kIsArray = true;
+  static void write(Params& params, const std::optional<std::vector<T>>& values) {
+    if (values) {
+      Trait<std::vector<T>>::write(params, *values);
+    } else {
+      params.put_null();
+    }
+  }
+};
+
+template <typename T>
 struct Params::Trait<std::vector<T>> {
   static constexpr Type kType = TypeOf<T>::kType;
   static constexpr bool kIsArray = true;

@@ -2,82 +2,50 @@
 
 #include <map>
 
+#include "stores/postgres/values.h"
+
 namespace horae::postgres {
 namespace {
 
-// One array for each column. All have the same length.
-struct LifeArrays {
-  std::vector<std::int64_t> lo, hi;
-  std::vector<std::int32_t> queue, attempt, tries;
-  std::vector<std::optional<std::int32_t>> max_attempts;
-  std::vector<std::optional<Duration>> recurring;
-  std::vector<std::optional<Instant>> run_at;
-  std::vector<std::optional<std::int16_t>> ended_event;
-  std::vector<std::optional<std::string_view>> ended_owner;
+// The columns that all places but the outcome begin with, and their values.
+const std::string kLifeColumns = "lo, hi, queue, attempt, tries, max_attempts, recurring, ended_event, ended_owner";
+constexpr int kLifeColumnCount = 9;
 
-  void add(const Life& life) {
-    lo.push_back(life.range.lo);
-    hi.push_back(life.range.hi);
-    queue.push_back(life.queue);
-    attempt.push_back(life.attempt);
-    tries.push_back(life.tries);
-    max_attempts.push_back(life.max_attempts);
-    recurring.push_back(life.recurring);
-    run_at.push_back(life.run_at);
-    ended_event.push_back(life.ended ? std::optional(static_cast<std::int16_t>(life.ended->event)) : std::nullopt);
-    ended_owner.push_back(life.ended ? std::optional<std::string_view>(life.ended->owner) : std::nullopt);
-  }
+void add_end(Params& params, const std::optional<AttemptEnd>& ended) {
+  params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);
+  params.add(ended ? std::optional<std::string_view>(ended->owner) : std::nullopt);
+}
 
-  // $1 to $10.
-  Params params() const {
-    return Params::of(lo, hi, queue, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner);
-  }
-};
+void add_life(Params& params, const Life& life) {
+  params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue}).add(std::int32_t{life.attempt});
+  params.add(std::int32_t{life.tries}).add(life.max_attempts).add(life.recurring);
+  add_end(params, life.ended);
+}
 
-const Sql kInsertDelayed{
-    "insert_delayed",
-    "insert into delayed (lo, hi, queue, attempt, tries, max_attempts, recurring, ended_event, ended_owner, due,"
-    " priority, updated_at)"
-    " select lo, hi, queue, attempt, tries, max_attempts, recurring, ended_event, ended_owner, due, priority,"
-    " coalesce(updated_at, horae_now())"
-    " from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::integer[], $6::integer[],"
-    " $7::bigint[], $8::timestamptz[], $9::smallint[], $10::text[], $11::timestamptz[], $12::smallint[],"
-    " $13::timestamptz[])"
-    " as d(lo, hi, queue, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner, due, priority,"
-    " updated_at)"};
+const ValuesStatement kInsertDelayed{
+    "insert_delayed", "insert into delayed (" + kLifeColumns + ", due, priority, updated_at)"
+                      " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
+                      " d.ended_owner, d.due, d.priority, coalesce(d.updated_at, horae_now()) from (",
+    kLifeColumnCount + 3, ") as d(" + kLifeColumns + ", due, priority, updated_at)"};
 
-const Sql kInsertRuns{
-    "insert_runs",
-    "insert into run (lo, hi, queue, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner, rank,"
-    " at, updated_at)"
-    " select lo, hi, queue, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner, rank, at,"
-    " coalesce(updated_at, horae_now())"
-    " from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::integer[], $6::integer[],"
-    " $7::bigint[], $8::timestamptz[], $9::smallint[], $10::text[], $11::bigint[], $12::bigint[], $13::timestamptz[])"
-    " as d(lo, hi, queue, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner, rank, at,"
-    " updated_at)"};
+const ValuesStatement kInsertRuns{
+    "insert_runs", "insert into run (" + kLifeColumns + ", run_at, rank, at, updated_at)"
+                   " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
+                   " d.ended_owner, d.run_at, d.rank, d.at, coalesce(d.updated_at, horae_now()) from (",
+    kLifeColumnCount + 4, ") as d(" + kLifeColumns + ", run_at, rank, at, updated_at)"};
 
-const Sql kInsertLeases{
+const ValuesStatement kInsertLeases{
     "insert_leases",
-    "insert into lease (lo, hi, queue, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner, rank,"
-    " at, owner, token, length, started_at, expires)"
-    " select * from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::integer[], $6::integer[],"
-    " $7::bigint[], $8::timestamptz[], $9::smallint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[],"
-    " $14::uuid[], $15::bigint[], $16::timestamptz[], $17::timestamptz[])"};
+    "insert into lease (" + kLifeColumns + ", run_at, rank, at, owner, token, length, started_at, expires)",
+    kLifeColumnCount + 8, ""};
 
-const Sql kInsertOutcomes{
+const ValuesStatement kInsertOutcomes{
     "insert_outcomes",
     "insert into outcome (lo, hi, queue, attempt, tries, run_at, ended_event, ended_owner, state, owner, started_at,"
-    " results, errors, cancel_reason, finished_at)"
-    " select lo, hi, queue, attempt, tries, run_at, ended_event, nullif(ended_owner, owner), state, owner, started_at,"
-    " results::text[], errors::text[], cancel_reason, horae_now()"
-    " from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::integer[], $6::integer[],"
-    " $7::bigint[], $8::timestamptz[], $9::smallint[], $10::text[], $11::smallint[], $12::text[], $13::timestamptz[],"
-    " $14::text[], $15::text[], $16::text[])"
-    " as d(lo, hi, queue, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner, state, owner,"
-    " started_at, results, errors, cancel_reason)"};
+    " results, errors, cancel_reason, finished_at)",
+    14, "", ", horae_now()"};
 
-const Sql kCount{"count", "insert into tally select * from unnest($1::integer[], $2::smallint[], $3::bigint[])"};
+const ValuesStatement kCount{"count", "insert into tally (queue, state, n)", 3, ""};
 
 const Sql kInsertTrail{
     "insert_trail",
@@ -106,15 +74,9 @@ void delete_by_lo(Transaction& transaction, const Sql& sql, const std::vector<st
 void count(Transaction& transaction, std::span<const OutcomeRange> ranges) {
   std::map<std::pair<int, State>, std::int64_t> counts;
   for (const OutcomeRange& each : ranges) counts[{each.life.queue, each.state}] += each.life.range.size();
-  std::vector<std::int32_t> queue;
-  std::vector<std::int16_t> state;
-  std::vector<std::int64_t> n;
-  for (const auto& [what, many] : counts) {
-    queue.push_back(what.first);
-    state.push_back(static_cast<std::int16_t>(what.second));
-    n.push_back(many);
-  }
-  transaction.send(kCount, Params::of(queue, state, n));
+  kCount.send(transaction, counts, [](const auto& each, Params& params) {
+    params.add(std::int32_t{each.first.first}).add(static_cast<std::int16_t>(each.first.second)).add(each.second);
+  });
 }
 
 }  // namespace
@@ -150,73 +112,41 @@ LeaseRange read_lease(const Row& row) {
 }
 
 void insert_delayed(Transaction& transaction, std::span<const DelayedRange> ranges) {
-  if (ranges.empty()) return;
-  LifeArrays lives;
-  std::vector<Instant> due;
-  std::vector<std::int16_t> priority;
-  std::vector<std::optional<Instant>> updated_at;
-  for (const DelayedRange& each : ranges) {
-    lives.add(each.life);
-    updated_at.push_back(each.updated_at);
-    due.push_back(each.due);
-    priority.push_back(static_cast<std::int16_t>(each.priority));
-  }
-  transaction.send(kInsertDelayed, lives.params().add(due).add(priority).add(updated_at));
+  kInsertDelayed.send(transaction, ranges, [](const DelayedRange& each, Params& params) {
+    add_life(params, each.life);
+    params.add(each.due).add(static_cast<std::int16_t>(each.priority)).add(each.updated_at);
+  });
 }
 
 void insert_runs(Transaction& transaction, std::span<const RunRange> ranges) {
-  if (ranges.empty()) return;
-  LifeArrays lives;
-  std::vector<std::int64_t> rank, at;
-  std::vector<std::optional<Instant>> updated_at;
-  for (const RunRange& each : ranges) {
-    lives.add(each.life);
-    updated_at.push_back(each.updated_at);
-    rank.push_back(each.rank);
-    at.push_back(each.at);
-  }
-  transaction.send(kInsertRuns, lives.params().add(rank).add(at).add(updated_at));
+  kInsertRuns.send(transaction, ranges, [](const RunRange& each, Params& params) {
+    add_life(params, each.life);
+    params.add(each.life.run_at).add(each.rank).add(each.at).add(each.updated_at);
+  });
 }
 
 void insert_leases(Transaction& transaction, std::span<const LeaseRange> ranges) {
-  if (ranges.empty()) return;
-  LifeArrays lives;
-  std::vector<std::int64_t> rank, at;
-  std::vector<std::string_view> owner;
-  std::vector<Uuid> token;
-  std::vector<Duration> length;
-  std::vector<Instant> started_at, expires;
-  for (const LeaseRange& each : ranges) {
-    lives.add(each.life);
-    rank.push_back(each.rank);
-    at.push_back(each.at);
-    owner.push_back(each.owner);
-    token.push_back(each.token);
-    length.push_back(each.length);
-    started_at.push_back(each.started_at);
-    expires.push_back(each.expires);
-  }
-  transaction.send(kInsertLeases,
-                   lives.params().add(rank).add(at).add(owner).add(token).add(length).add(started_at).add(expires));
+  kInsertLeases.send(transaction, ranges, [](const LeaseRange& each, Params& params) {
+    add_life(params, each.life);
+    params.add(each.life.run_at).add(each.rank).add(each.at).add(each.owner).add(each.token).add(each.length);
+    params.add(each.started_at).add(each.expires);
+  });
 }
 
 void insert_outcomes(Transaction& transaction, std::span<const OutcomeRange> ranges) {
   if (ranges.empty()) return;
-  LifeArrays lives;
-  std::vector<std::int16_t> state;
-  std::vector<std::optional<std::string_view>> owner, results, errors, cancel_reason;
-  std::vector<std::optional<Instant>> started_at;
-  for (const OutcomeRange& each : ranges) {
-    lives.add(each.life);
-    state.push_back(static_cast<std::int16_t>(each.state));
-    owner.emplace_back(each.owner);
-    started_at.push_back(each.started_at);
-    results.emplace_back(each.results);
-    errors.emplace_back(each.errors);
-    cancel_reason.emplace_back(each.cancel_reason);
-  }
-  transaction.send(kInsertOutcomes,
-                   lives.params().add(state).add(owner).add(started_at).add(results).add(errors).add(cancel_reason));
+  kInsertOutcomes.send(transaction, ranges, [](const OutcomeRange& each, Params& params) {
+    const Life& life = each.life;
+    params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue}).add(std::int32_t{life.attempt});
+    params.add(std::int32_t{life.tries}).add(life.run_at);
+    // Whose the attempt was that ended the task stands in `owner` already.
+    auto ended = life.ended;
+    const bool by_owner = ended && ended->owner == each.owner;
+    params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);
+    params.add(ended && !by_owner ? std::optional<std::string_view>(ended->owner) : std::nullopt);
+    params.add(static_cast<std::int16_t>(each.state)).add(each.owner).add(each.started_at);
+    params.add(each.results).add(each.errors).add(each.cancel_reason);
+  });
   count(transaction, ranges);
 }
 
@@ -257,14 +187,10 @@ void reset_progress(Transaction& transaction, const std::vector<Range>& ranges, 
   transaction.send(also_checkpoint ? kForgetProgress : kResetProgress, Params::of(los_of(ranges), his_of(ranges)));
 }
 
-std::string errors_text(const std::vector<TaskError>& errors) {
-  ArrayText text;
-  for (const TaskError& error : errors) {
-    text.add(error.code);
-    text.add(error.args);
-    text.add(error.description);
-  }
-  return text.take();
+std::vector<std::string> texts_of(const std::vector<TaskError>& errors) {
+  std::vector<std::string> texts;
+  for (const TaskError& error : errors) texts.insert(texts.end(), {error.code, error.args, error.description});
+  return texts;
 }
 
 std::vector<TaskError> read_errors(const Row& row, int column) {

@@ -62,8 +62,8 @@ struct OutcomeRange {
   State state = State::kCompleted;
   std::optional<std::string> owner;
   std::optional<Instant> started_at;
-  std::optional<std::string> results;  // as ArrayText
-  std::optional<std::string> errors;   // as ArrayText
+  std::optional<std::vector<std::optional<std::string>>> results;  // one for each task; nothing if none brought one
+  std::optional<std::vector<std::string>> errors;                  // as texts_of()
   std::optional<std::string> cancel_reason;
 };
 
@@ -117,8 +117,8 @@ void delete_leases(Transaction& transaction, const std::vector<std::int64_t>& lo
 // Progress starts anew; the checkpoint stays, or goes as well.
 void reset_progress(Transaction& transaction, const std::vector<Range>& ranges, bool also_checkpoint);
 
-// Errors as OutcomeRange keeps them, and back.
-std::string errors_text(const std::vector<TaskError>& errors);
+// Errors as OutcomeRange keeps them (code, args and description of each), and back.
+std::vector<std::string> texts_of(const std::vector<TaskError>& errors);
 std::vector<TaskError> read_errors(const Row& row, int column);
 
 // The two arrays of a list of ranges.

@@ -27,7 +27,7 @@ class Pool {
   //   after a serialization failure or deadlock, a few times, with a random pause;
   //   after a lost connection, once and on a new one, if COMMIT cannot have happened.
   // If it can, the answer is kUnavailable: nobody knows what happened, and the caller repeats its call with the same
-  // ids and tokens. A transaction that failed never answers with success, whatever `body` says.
+  // ids and tokens. `body` may make a success of a failure that it was told of, but not of one that it has overlooked.
   template <typename T, typename Body>
   Result<T> transact(Body body) {
     return run<T>(Transaction::Kind::kChange, body);

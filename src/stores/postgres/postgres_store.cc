@@ -36,8 +36,8 @@ class Tasks final : public TaskStore {
  public:
   Tasks(Pool& pool, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
       : submitter_(pool, names, days, floors),
-        claimer_(pool, names, floors),
-        settler_(pool, floors),
+        claimer_(pool, names, floors, ids_),
+        settler_(pool, floors, ids_),
         canceller_(pool, floors),
         upkeep_(pool, days, floors, options.purge_delay),
         reader_(pool) {}
@@ -76,6 +76,7 @@ class Tasks final : public TaskStore {
   Result<Page> list(const ListQuery& query) override { return reader_.list(query); }
 
  private:
+  KnownIds ids_;  // before those that use it
   Submitter submitter_;
   Claimer claimer_;
   Settler settler_;

@@ -65,6 +65,8 @@ TEST_F(QueueNamesTest, TellTheNameOfANumber) {
   const int no = std::stoi(ask("SELECT no FROM queue"));
   EXPECT_EQ(names_.name_of(no).value(), "theirs");
   EXPECT_EQ(names_.name_of(no + 1).error().code, ErrorCode::kInternal);
+  ask("DELETE FROM queue");
+  EXPECT_EQ(names_.name_of(no).value(), "theirs");  // is remembered
 }
 
 TEST_F(QueueNamesTest, TheFirstOnesComeInUpToTheLimit) {

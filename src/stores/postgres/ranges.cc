@@ -15,24 +15,4 @@ std::vector<Range> ranges_of(std::vector<std::int64_t> numbers) {
   return ranges;
 }
 
-void ArrayText::add(std::string_view text) {
-  if (text_.size() > 1) text_ += ',';
-  text_ += '"';
-  for (const char character : text) {
-    if (character == '"' || character == '\\') text_ += '\\';
-    text_ += character;
-  }
-  text_ += '"';
-}
-
-void ArrayText::add_null() {
-  if (text_.size() > 1) text_ += ',';
-  text_ += "NULL";
-}
-
-std::string ArrayText::take() {
-  text_ += '}';
-  return std::move(text_);
-}
-
 }  // namespace horae::postgres

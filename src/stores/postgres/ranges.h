@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -51,16 +49,5 @@ void for_each_range(const Items& items, NumberOf number_of, Alike alike, Take ta
     first = last + 1;
   }
 }
-
-// The texts as PostgreSQL writes an array: {"a","b \" c",NULL}.
-class ArrayText {
- public:
-  void add(std::string_view text);
-  void add_null();
-  std::string take();
-
- private:
-  std::string text_ = "{";
-};
 
 }  // namespace horae::postgres

@@ -93,8 +93,9 @@ bool brings_result(Event event) { return event == Event::kComplete || event == E
 // The batch at work: what it locked, what it knows, and what it will write. One transaction.
 class Batch {
  public:
-  Batch(Transaction& transaction, std::span<const Settlement> settlements)
-      : transaction_(transaction), settlements_(settlements), trail_(transaction) {}
+  // `is_confirmed`: the numbers that callers gave are known to be those of the ids.
+  Batch(Transaction& transaction, std::span<const Settlement> settlements, bool is_confirmed)
+      : transaction_(transaction), settlements_(settlements), is_confirmed_(is_confirmed), trail_(transaction) {}
 
   // Reads and locks what the batch names. False after a failure.
   bool prepare() {
@@ -180,7 +181,7 @@ class Batch {
     if (wanted.empty()) return;
     const Params params = Params::of(los_of(wanted), his_of(wanted));
     const std::size_t locked = transaction_.send(kLockLeases, params);
-    const bool ask_for_ids = ids_.empty();
+    const bool ask_for_ids = !is_confirmed_ && ids_.empty();
     const std::size_t ids = ask_for_ids ? transaction_.send(kIds, params) : 0;
     if (!transaction_.wait()) return;
     leases_.clear();
@@ -196,6 +197,7 @@ class Batch {
 
   // A number only saves a look-up: one that belongs to another task is of no use.
   void confirm_numbers() {
+    if (is_confirmed_) return;
     std::vector<std::size_t> wrong;
     for (std::size_t i = 0; i < settlements_.size(); ++i) {
       if (settlements_[i].number == 0 || transaction_.failed()) continue;
@@ -473,18 +475,13 @@ class Batch {
                                .state = first->standing.state,
                                .owner = first->lease->owner,
                                .started_at = first->lease->started_at};
-          bool any_result = false;
-          ArrayText results;
-          for (std::int64_t number = first->number; number <= last->number; ++number, ++card) {
-            any_result = any_result || (*card)->result;
-            if ((*card)->result) {
-              results.add(*(*card)->result);
-            } else {
-              results.add_null();
-            }
+          std::vector<std::optional<std::string>> results;
+          for (std::int64_t number = first->number; number <= last->number; ++number) {
+            results.push_back((*card++)->result);
           }
-          if (any_result) outcome.results = results.take();
-          if (!first->errors.empty()) outcome.errors = errors_text(first->errors);
+          const bool any = std::ranges::any_of(results, [](const auto& result) { return result.has_value(); });
+          if (any) outcome.results = std::move(results);
+          if (!first->errors.empty()) outcome.errors = texts_of(first->errors);
           outcomes.push_back(std::move(outcome));
         });
     insert_outcomes(transaction_, outcomes);
@@ -551,6 +548,7 @@ class Batch {
 
   Transaction& transaction_;
   std::span<const Settlement> settlements_;
+  const bool is_confirmed_;
   std::vector<std::optional<std::int64_t>> numbers_;      // of each settlement
   std::unordered_map<std::int64_t, TaskId> ids_;          // of numbers that callers gave
   std::map<std::int64_t, LeaseRange> leases_;             // locked, by their first number
@@ -566,9 +564,10 @@ class Batch {
 
 Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> settlements) {
   if (settlements.empty()) return std::vector<SettleOutcome>();
+  const bool is_confirmed = ids_.confirm(settlements);
   return pool_.transact<std::vector<SettleOutcome>>(
       [&](Transaction& transaction) -> Result<std::vector<SettleOutcome>> {
-        Batch batch(transaction, settlements);
+        Batch batch(transaction, settlements, is_confirmed);
         if (!batch.prepare()) return transaction.failure()->error;
         std::vector<SettleOutcome> outcomes;
         outcomes.reserve(settlements.size());

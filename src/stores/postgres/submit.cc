@@ -6,6 +6,7 @@
 
 #include "stores/postgres/look_up.h"
 #include "stores/postgres/places.h"
+#include "stores/postgres/values.h"
 
 namespace horae::postgres {
 namespace {
@@ -32,27 +33,31 @@ const Sql kInsertTasks{
     " as d(seq, id, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind, retry_delay, retry_factor,"
     " retry_cap, retry_jitter)"};
 
+// The columns of a range that begins.
+constexpr int kBeginningColumns = 7;
+const std::string kBeginning = "as d(lo, hi, queue, priority, max_attempts, recurring, run_at)";
+
 // Ready at once: the rank comes from the queue's ageing and the store's clock (src/model/rank.h).
-const Sql kMakeReady{
+const ValuesStatement kMakeReady{
     "make_ready",
     "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring)"
     " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), 0, 0,"
     " d.max_attempts, d.recurring"
-    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s,"
-    " unnest($1::bigint[], $2::bigint[], $3::integer[], $4::smallint[], $5::integer[], $6::bigint[], $7::timestamptz[])"
-    " as d(lo, hi, queue, priority, max_attempts, recurring, run_at)"
-    " join queue as q on q.no = d.queue"
-    " where d.run_at is null or d.run_at <= horae_now()"
-    " returning queue, rank"};
+    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
+    kBeginningColumns,
+    ") " + kBeginning +
+        " join queue as q on q.no = d.queue"
+        " where d.run_at is null or d.run_at <= horae_now()"
+        " returning queue, rank"};
 
-const Sql kMakeScheduled{
+const ValuesStatement kMakeScheduled{
     "make_scheduled",
     "insert into delayed (lo, hi, due, queue, priority, updated_at, attempt, tries, max_attempts, recurring)"
-    " select lo, hi, run_at, queue, priority, horae_now(), 0, 0, max_attempts, recurring"
-    " from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::smallint[], $5::integer[], $6::bigint[],"
-    " $7::timestamptz[]) as d(lo, hi, queue, priority, max_attempts, recurring, run_at)"
-    " where run_at > horae_now()"
-    " returning lo, hi"};
+    " select lo, hi, run_at, queue, priority, horae_now(), 0, 0, max_attempts, recurring from (",
+    kBeginningColumns,
+    ") " + kBeginning +
+        " where run_at > horae_now()"
+        " returning lo, hi"};
 
 const Sql kGuardKeys{"guard_keys",
                      "insert into task_key (queue, key, seq, digest)"
@@ -267,48 +272,41 @@ class Beginning {
  public:
   template <typename Entries>
   Beginning(Transaction& transaction, const Entries& entries) : transaction_(transaction) {
-    std::vector<std::int64_t> lo, hi;
-    std::vector<std::int32_t> queue;
-    std::vector<std::int16_t> priority;
-    std::vector<std::optional<std::int32_t>> max_attempts;
-    std::vector<std::optional<Duration>> recurring;
-    std::vector<std::optional<Instant>> run_at;
-    bool may_be_scheduled = false;
+    using Entry = typename Entries::value_type;
+    std::vector<std::pair<const Entry*, const Entry*>> ranges;  // by their first and last
     for_each_range(
-        entries, [](const auto& entry) { return entry.number; },
-        [](const auto& a, const auto& b) { return begin_alike(a.submission->task, b.submission->task); },
-        [&](const auto& first, const auto& last) {
-          const NewTask& task = first.submission->task;
-          lo.push_back(first.number);
-          hi.push_back(last.number);
-          queue.push_back(first.queue);
-          priority.push_back(static_cast<std::int16_t>(task.priority));
-          max_attempts.push_back(limit_of(task));
-          recurring.push_back(task.recurring);
-          run_at.push_back(task.run_at);
-          may_be_scheduled = may_be_scheduled || task.run_at;
-        });
-    const Params params = Params::of(lo, hi, queue, priority, max_attempts, recurring, run_at);
-    ready_ = transaction.send(kMakeReady, params);
-    if (may_be_scheduled) scheduled_ = transaction.send(kMakeScheduled, params);
+        entries, [](const Entry& entry) { return entry.number; },
+        [](const Entry& a, const Entry& b) { return begin_alike(a.submission->task, b.submission->task); },
+        [&](const Entry& first, const Entry& last) { ranges.emplace_back(&first, &last); });
+    const auto write = [](const auto& range, Params& params) {
+      const NewTask& task = range.first->submission->task;
+      params.add(range.first->number).add(range.second->number).add(std::int32_t{range.first->queue});
+      params.add(static_cast<std::int16_t>(task.priority)).add(limit_of(task)).add(task.recurring).add(task.run_at);
+    };
+    ready_ = kMakeReady.send(transaction, ranges, write);
+    std::erase_if(ranges, [](const auto& range) { return !range.first->submission->task.run_at; });
+    scheduled_ = kMakeScheduled.send(transaction, ranges, write);
   }
 
   // After the commit.
   std::vector<Range> scheduled() const {
     std::vector<Range> ranges;
-    if (!scheduled_) return ranges;
-    for (const Row row : transaction_.rows(*scheduled_)) ranges.push_back({row.integer(0), row.integer(1)});
+    for (const std::size_t ticket : scheduled_) {
+      for (const Row row : transaction_.rows(ticket)) ranges.push_back({row.integer(0), row.integer(1)});
+    }
     return ranges;
   }
 
   void lower(Floors& floors) const {
-    for (const Row row : transaction_.rows(ready_)) floors.lower(row.small(0), row.integer(1));
+    for (const std::size_t ticket : ready_) {
+      for (const Row row : transaction_.rows(ticket)) floors.lower(row.small(0), row.integer(1));
+    }
   }
 
  private:
   Transaction& transaction_;
-  std::size_t ready_ = 0;
-  std::optional<std::size_t> scheduled_;
+  std::vector<std::size_t> ready_;
+  std::vector<std::size_t> scheduled_;
 };
 
 template <typename Entries>

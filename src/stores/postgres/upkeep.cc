@@ -8,6 +8,7 @@
 #include "stores/postgres/places.h"
 #include "stores/postgres/time.h"
 #include "stores/postgres/trail.h"
+#include "stores/postgres/values.h"
 
 namespace horae::postgres {
 namespace {
@@ -19,16 +20,15 @@ const Sql kLockDue{"lock_due",
                    " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at from delayed as r"
                    " where r.due <= horae_now() order by r.due, r.lo limit $1::bigint for update skip locked"};
 // The rank comes from the queue's ageing and the store's clock (src/model/rank.h).
-const Sql kMakeReady{
+const ValuesStatement kMakeReady{
     "promote",
     "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
     " ended_event, ended_owner)"
     " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), d.attempt,"
     " d.tries, d.max_attempts, d.recurring, d.run_at, d.ended_event, d.ended_owner"
-    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s,"
-    " unnest($1::bigint[], $2::bigint[], $3::integer[], $4::smallint[], $5::integer[], $6::integer[], $7::integer[],"
-    " $8::bigint[], $9::timestamptz[], $10::smallint[], $11::text[])"
-    " as d(lo, hi, queue, priority, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner)"
+    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
+    11,
+    ") as d(lo, hi, queue, priority, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner)"
     " join queue as q on q.no = d.queue"
     " returning queue, rank"};
 const Sql kNextDue{"next_due", "select horae_now(), (select due from delayed order by due, lo limit 1)"};
@@ -147,36 +147,17 @@ Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
     }
     const auto taken = take_up_to(due, max);
     PromoteOutcome outcome;
-    std::optional<std::size_t> made_ready;
-    if (!taken.empty()) {
-      delete_delayed(transaction, firsts_of(taken));
-      insert_delayed(transaction, rest_of(due, taken));
-      std::vector<std::int64_t> lo, hi;
-      std::vector<std::int32_t> queue, attempt, tries;
-      std::vector<std::int16_t> priority;
-      std::vector<std::optional<std::int32_t>> max_attempts;
-      std::vector<std::optional<Duration>> recurring;
-      std::vector<Instant> run_at;
-      std::vector<std::optional<std::int16_t>> ended_event;
-      std::vector<std::optional<std::string>> ended_owner;
-      for (const DelayedRange& each : taken) {
-        const Life& life = each.life;
-        outcome.promoted += static_cast<std::size_t>(life.range.size());
-        lo.push_back(life.range.lo);
-        hi.push_back(life.range.hi);
-        queue.push_back(life.queue);
-        priority.push_back(static_cast<std::int16_t>(each.priority));
-        attempt.push_back(life.attempt);
-        tries.push_back(life.tries);
-        max_attempts.push_back(life.max_attempts);
-        recurring.push_back(life.recurring);
-        run_at.push_back(each.due);
-        ended_event.push_back(life.ended ? std::optional(static_cast<std::int16_t>(life.ended->event)) : std::nullopt);
-        ended_owner.push_back(life.ended ? std::optional(life.ended->owner) : std::nullopt);
-      }
-      made_ready = transaction.send(kMakeReady, Params::of(lo, hi, queue, priority, attempt, tries, max_attempts,
-                                                           recurring, run_at, ended_event, ended_owner));
-    }
+    delete_delayed(transaction, firsts_of(taken));
+    insert_delayed(transaction, rest_of(due, taken));
+    const auto made_ready = kMakeReady.send(transaction, taken, [](const DelayedRange& each, Params& params) {
+      const Life& life = each.life;
+      params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue});
+      params.add(static_cast<std::int16_t>(each.priority)).add(std::int32_t{life.attempt});
+      params.add(std::int32_t{life.tries}).add(life.max_attempts).add(life.recurring).add(each.due);
+      params.add(life.ended ? std::optional(static_cast<std::int16_t>(life.ended->event)) : std::nullopt);
+      params.add(life.ended ? std::optional<std::string_view>(life.ended->owner) : std::nullopt);
+    });
+    for (const DelayedRange& each : taken) outcome.promoted += static_cast<std::size_t>(each.life.range.size());
     const std::size_t next = transaction.send(kNextDue);
     std::set<int> queues;
     for (const DelayedRange& each : taken) queues.insert(each.life.queue);
@@ -184,8 +165,8 @@ Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     const Row row = transaction.rows(next)[0];
     outcome.next_in = time_left(row.optional_instant(1), row.instant(0));
-    if (made_ready) {
-      for (const Row ready : transaction.rows(*made_ready)) floors_.lower(ready.small(0), ready.integer(1));
+    for (const std::size_t ticket : made_ready) {
+      for (const Row ready : transaction.rows(ticket)) floors_.lower(ready.small(0), ready.integer(1));
     }
     return outcome;
   });
@@ -273,7 +254,7 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
                              .state = State::kAborted,
                              .owner = lease.owner,
                              .started_at = lease.started_at,
-                             .errors = errors_text({kAttemptsExhausted})});
+                             .errors = texts_of({kAttemptsExhausted})});
       } else {
         ready.push_back({.life = life, .rank = lease.rank, .at = lease.at});
       }

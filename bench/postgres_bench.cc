@@ -1,0 +1,383 @@
+// postgres_bench [PART...]: what the PostgreSQL store costs beside the bare statements and the plain layout, what the
+// combiner gains, and what an archive and a held snapshot do to it. Parts: life, combiner, archive, snapshot; all
+// without arguments. Part of make bench/store.
+//
+// All take turns in one run on one private, durable server, because the machine and its disk are noisy: a ratio is
+// taken within each round, and the median of the ratios is the figure.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "bench/measure.h"
+#include "bench/postgres_floor.h"
+#include "bench/postgres_meter.h"
+#include "bench/postgres_plain.h"
+#include "store/combiner.h"
+#include "stores/postgres/postgres_store.h"
+#include "tests/support/postgres_server.h"
+
+namespace horae::bench {
+namespace {
+
+constexpr int kRounds = 7;
+constexpr int kPriorities = 4;
+constexpr double kSeconds = 1.0;
+constexpr std::chrono::duration<double> kWarmUp{0.3};  // plans are made, caches filled
+const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
+
+using Results = std::vector<std::pair<std::string, double>>;
+
+// ---- The store as one of those that are measured ----
+
+class Ids {
+ public:
+  Uuid next() { return ids_.next(); }
+
+ private:
+  SystemClock clock_;
+  SystemRandom random_;
+  UuidSource ids_{clock_, random_};
+};
+
+Settlement completion(const LeasedTask& task, const std::string& owner) {
+  return {.event = Event::kComplete,
+          .id = task.id,
+          .number = task.number,
+          .attempt = task.attempt,
+          .owner = owner,
+          .result = "{}"};
+}
+
+// Shares a store with the other workers.
+class StoreWorker final : public PostgresYardstick {
+ public:
+  StoreWorker(std::shared_ptr<Store> store, std::string owner) : store_(std::move(store)), owner_(std::move(owner)) {}
+
+  void submit(std::span<const YardstickTask> tasks) override {
+    std::vector<Submission> submissions;
+    for (const YardstickTask& task : tasks) {
+      submissions.push_back(
+          {.task = {.queue = "bench", .priority = task.priority, .spec = task.spec}, .new_id = ids_.next()});
+    }
+    HORAE_CHECK(store_->tasks().submit(submissions).ok(), "submit");
+  }
+
+  std::vector<YardstickClaim> claim(int max) override {
+    const std::vector<ClaimWish> wishes = {{.owner = owner_, .queues = {"bench"}, .max = max, .token = ids_.next()}};
+    leased_ = std::move(store_->tasks().claim(wishes).value().at(0));
+    return std::vector<YardstickClaim>(leased_.size());
+  }
+
+  void complete(std::span<const YardstickClaim>) override {
+    std::vector<Settlement> completions;
+    for (const LeasedTask& task : leased_) completions.push_back(completion(task, owner_));
+    const auto outcomes = store_->tasks().settle(completions).value();
+    for (const SettleOutcome& outcome : outcomes) HORAE_CHECK(outcome.verdict == Verdict::kAccepted, "settle");
+  }
+
+ private:
+  std::shared_ptr<Store> store_;
+  std::string owner_;
+  Ids ids_;
+  std::vector<LeasedTask> leased_;
+};
+
+// ---- Whole lives ----
+
+struct Kind {
+  std::string name;
+  std::function<std::vector<std::unique_ptr<PostgresYardstick>>(int connections)> connect;  // to new tables
+};
+
+struct Figures {
+  double per_s = 0;
+  double wal_bytes = 0;      // of one life
+  double server_cpu_us = 0;  // of one life
+  double client_cpu_us = 0;  // of one life
+};
+
+std::vector<YardstickTask> tasks(int count) {
+  std::vector<YardstickTask> all;
+  for (int i = 0; i < count; ++i) all.push_back({.priority = 50 + i % kPriorities, .spec = kSpec});
+  return all;
+}
+
+// Workers that live whole lives, each submits a batch, claims as many and completes what came, until the end of scope.
+class Load {
+ public:
+  Load(std::vector<std::unique_ptr<PostgresYardstick>> workers, int batch) : workers_(std::move(workers)) {
+    for (const auto& worker : workers_) {
+      threads_.emplace_back([this, batch, worker = worker.get()] { live(*worker, batch); });
+    }
+  }
+  ~Load() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  Figures measure(PostgresMeter& meter, double seconds) const {
+    const std::int64_t lives_before = lives_;
+    const ServerSpent server_before = meter.read();
+    const Stopwatch watch;
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    const Spent client = watch.read();
+    const ServerSpent server = meter.read() - server_before;
+    const auto lived = static_cast<double>(lives_ - lives_before);
+    return {.per_s = lived / client.wall_s,
+            .wal_bytes = server.wal_bytes / lived,
+            .server_cpu_us = server.cpu_s / lived * 1e6,
+            .client_cpu_us = client.cpu_s / lived * 1e6};
+  }
+
+ private:
+  void live(PostgresYardstick& worker, int batch) {
+    const auto batch_of_tasks = tasks(batch);
+    while (!stop_) {
+      worker.submit(batch_of_tasks);
+      const auto claimed = worker.claim(batch);
+      if (claimed.empty()) continue;  // others hold all there is
+      worker.complete(claimed);
+      lives_ += static_cast<std::int64_t>(claimed.size());
+    }
+  }
+
+  std::vector<std::unique_ptr<PostgresYardstick>> workers_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::int64_t> lives_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+class World {
+ public:
+  testing::PostgresServer& server() { return server_; }
+  PostgresMeter& meter() { return meter_; }
+
+  std::vector<std::unique_ptr<PostgresYardstick>> store_workers(const std::string& url, int connections) {
+    const std::shared_ptr<Store> store =
+        std::move(open_postgres_store(url, {.connections = static_cast<std::size_t>(connections)})).value();
+    std::vector<std::unique_ptr<PostgresYardstick>> workers;
+    for (int i = 0; i < connections; ++i) {
+      workers.push_back(std::make_unique<StoreWorker>(store, fmt::format("worker-{}", i)));
+    }
+    return workers;
+  }
+
+  std::vector<Kind> kinds() {
+    return {{"store", [this](int connections) { return store_workers(server_.make_database(), connections); }},
+            yardstick<PostgresFloor>("floor"),
+            yardstick<PostgresPlain>("plain")};
+  }
+
+ private:
+  template <typename Yardstick>
+  Kind yardstick(const std::string& name) {
+    return {name, [this](int connections) {
+              Yardstick::create_tables(server_.url());
+              std::vector<std::unique_ptr<PostgresYardstick>> workers;
+              for (int i = 0; i < connections; ++i) {
+                workers.push_back(std::make_unique<Yardstick>(server_.url(), fmt::format("worker-{}", i)));
+              }
+              return workers;
+            }};
+  }
+
+  // Room for a few minutes of full load between checkpoints, which would hit one of the candidates and not the other.
+  testing::PostgresServer server_{{.settings = {"max_wal_size = 8GB", "checkpoint_timeout = 30min",
+                                                "shared_buffers = 1GB", "autovacuum_naptime = 10s"}}};
+  PostgresMeter meter_{server_.url(), server_.pid()};
+};
+
+// The median of one figure over the rounds.
+double median_of(const std::vector<Figures>& rounds, double Figures::*figure) {
+  std::vector<double> values;
+  for (const Figures& round : rounds) values.push_back(round.*figure);
+  return spread_of(values).median;
+}
+
+Spread ratio_of(const std::vector<Figures>& ours, const std::vector<Figures>& others) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i].per_s / others[i].per_s);
+  return spread_of(ratios);
+}
+
+void compare_lives(World& world, Results& results) {
+  fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n\n", kRounds,
+             kSeconds);
+  fmt::print("{:>5} {:>5}  {:<5} {:>9} {:>10} {:>12} {:>12}   {}\n", "conns", "batch", "what", "lives/s", "WAL B/life",
+             "server us", "client us", "store : this (quartiles)");
+  for (const int connections : {1, 4}) {
+    for (const int batch : {1, 10, 100, 1000}) {
+      std::map<std::string, std::vector<Figures>> rounds;
+      const auto kinds = world.kinds();
+      for (int round = 0; round < kRounds; ++round) {
+        for (const Kind& kind : kinds) {
+          const Load load(kind.connect(connections), batch);
+          std::this_thread::sleep_for(kWarmUp);
+          rounds[kind.name].push_back(load.measure(world.meter(), kSeconds));
+        }
+      }
+      for (const Kind& kind : kinds) {
+        const auto& figures = rounds[kind.name];
+        fmt::print("{:>5} {:>5}  {:<5} {:>9.0f} {:>10.0f} {:>12.1f} {:>12.1f}   {}\n", connections, batch, kind.name,
+                   median_of(figures, &Figures::per_s), median_of(figures, &Figures::wal_bytes),
+                   median_of(figures, &Figures::server_cpu_us), median_of(figures, &Figures::client_cpu_us),
+                   kind.name == "store" ? "" : to_string(ratio_of(rounds["store"], figures)));
+      }
+      // The headline is what four connections reach together.
+      const std::string name = fmt::format("pg.life.b{}{}", batch, connections == 4 ? "" : ".c1");
+      results.emplace_back(name + ".vs_floor", ratio_of(rounds["store"], rounds["floor"]).median);
+      results.emplace_back(name + ".vs_plain", ratio_of(rounds["store"], rounds["plain"]).median);
+      results.emplace_back(name + ".per_s", median_of(rounds["store"], &Figures::per_s));
+      results.emplace_back(name + ".server_cpu_us", median_of(rounds["store"], &Figures::server_cpu_us));
+      if (connections == 4) {
+        results.emplace_back(fmt::format("pg.wal_per_life.b{}", batch),
+                             median_of(rounds["store"], &Figures::wal_bytes));
+      }
+    }
+  }
+}
+
+// ---- Single calls through the combiner ----
+
+double combined_rate(World& world, int callers, int lives_of_each) {
+  const auto store = std::move(open_postgres_store(world.server().make_database())).value();
+  Combiner combiner(store->tasks());
+  combiner.start();
+  Ids ids;
+  const auto live = [&] {
+    for (int i = 0; i < lives_of_each; ++i) {
+      HORAE_CHECK(combiner.submit({.task = {.queue = "bench", .spec = kSpec}, .new_id = ids.next()}).ok(), "submit");
+      const auto leased = combiner.claim({.owner = "worker-1", .queues = {"bench"}, .max = 1, .token = ids.next()});
+      HORAE_CHECK(leased.value().size() == 1, "there are never more callers than tasks");
+      HORAE_CHECK(combiner.settle(completion(leased.value().front(), "worker-1")).ok(), "settle");
+    }
+  };
+  const Stopwatch watch;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < callers; ++i) threads.emplace_back(live);
+  for (std::thread& thread : threads) thread.join();
+  const double rate = callers * lives_of_each / watch.read().wall_s;
+  combiner.stop();
+  return rate;
+}
+
+void compare_callers(World& world, Results& results) {
+  std::vector<double> one, many, ratio;
+  for (int round = 0; round < kRounds; ++round) {
+    one.push_back(combined_rate(world, 1, 200));
+    many.push_back(combined_rate(world, 64, 60));
+    ratio.push_back(many.back() / one.back());
+  }
+  fmt::print("\nSingle calls through the combiner, whole lives/s: 1 caller {:.0f}, 64 callers {:.0f}, ratio {}\n",
+             spread_of(one).median, spread_of(many).median, to_string(spread_of(ratio)));
+  results.emplace_back("pg.combiner64.vs_single", spread_of(ratio).median);
+  results.emplace_back("pg.combiner1.per_s", spread_of(one).median);
+  results.emplace_back("pg.combiner64.per_s", spread_of(many).median);
+}
+
+// ---- Ten million archived tasks ----
+
+// Writes finished tasks straight into the tables, as the store would have over some days.
+void fill_archive(World& world, const std::string& url, int millions) {
+  const std::string database = url.substr(url.rfind('/') + 1);
+  (void)open_postgres_store(url);
+  auto& server = world.server();
+  server.run_sql("insert into queue (name, retention) values ('bench', 604800000000000) on conflict do nothing", database);
+  for (int i = 0; i < millions; ++i) {
+    const std::string numbers = fmt::format(
+        "(select floor(extract(epoch from now()) / 86400)::bigint - {} << 40) + {}::bigint * 1000000", i % 2 ? 1 : 0,
+        2000 + i);
+    server.run_sql(fmt::format("insert into task (seq, id, created_at, queue, priority, spec)"
+                               " select {} + n, gen_random_uuid(), now(), 1, 50, '{}' from generate_series(0, 999999) n",
+                               numbers, kSpec),
+                   database);
+    server.run_sql(
+        fmt::format("insert into outcome (lo, hi, queue, state, attempt, tries, finished_at, owner, started_at)"
+                    " select {0} + n, {0} + n + 24, 1, 3, 1, 0, now(), 'worker-1', now()"
+                    " from generate_series(0, 999999, 25) n",
+                    numbers),
+        database);
+  }
+  server.run_sql("vacuum analyze", database);
+  server.run_sql("checkpoint", database);
+}
+
+void compare_archives(World& world, Results& results) {
+  constexpr int kMillions = 10;
+  const std::string empty = world.server().make_database();
+  const std::string full = world.server().make_database();
+  fill_archive(world, full, kMillions);
+  std::vector<double> ratios, cpu_empty, cpu_full;
+  for (int round = 0; round < kRounds; ++round) {
+    std::map<std::string, Figures> figures;
+    for (const std::string& url : {empty, full}) {
+      const Load load(world.store_workers(url, 4), 100);
+      std::this_thread::sleep_for(kWarmUp);
+      figures[url] = load.measure(world.meter(), 2 * kSeconds);
+    }
+    cpu_empty.push_back(figures[empty].server_cpu_us);
+    cpu_full.push_back(figures[full].server_cpu_us);
+    ratios.push_back(cpu_full.back() / cpu_empty.back());
+  }
+  fmt::print("\n{} M archived tasks, batch 100: server CPU us/life {:.1f}, empty {:.1f}, ratio {}\n", kMillions,
+             spread_of(cpu_full).median, spread_of(cpu_empty).median, to_string(spread_of(ratios)));
+  results.emplace_back("pg.archive10m.vs_empty", spread_of(ratios).median);
+  results.emplace_back("pg.archive10m.server_cpu_us", spread_of(cpu_full).median);
+}
+
+// ---- A snapshot that somebody holds for two minutes ----
+
+void hold_a_snapshot(World& world, Results& results) {
+  const std::string url = world.server().make_database();
+  const Load load(world.store_workers(url, 4), 100);
+  std::this_thread::sleep_for(kWarmUp);
+  BareConnection holder(url, "public");
+  holder.execute("begin isolation level repeatable read");
+  holder.execute("select count(*) from control");
+  fmt::print("\nA snapshot is held for two minutes, batch 100, 4 connections; each 10 s:\n");
+  std::vector<double> rates;
+  for (int part = 0; part < 12; ++part) {
+    const Figures figures = load.measure(world.meter(), 10.0);
+    fmt::print("  {:>3} s  {:>8.0f} lives/s  {:>6.1f} server us/life\n", (part + 1) * 10, figures.per_s,
+               figures.server_cpu_us);
+    rates.push_back(figures.per_s);
+  }
+  results.emplace_back("pg.snapshot.end_vs_start", rates.back() / rates.front());
+  results.emplace_back("pg.snapshot.start_per_s", rates.front());
+  results.emplace_back("pg.snapshot.end_per_s", rates.back());
+}
+
+}  // namespace
+}  // namespace horae::bench
+
+int main(int count, char** arguments) {
+  using namespace horae::bench;  // NOLINT(google-build-using-namespace): a program of one file
+  const std::vector<std::string> wanted(arguments + 1, arguments + count);
+  const auto is_wanted = [&](const char* part) {
+    return wanted.empty() || std::ranges::find(wanted, part) != wanted.end();
+  };
+  World world;
+  Results results;
+  if (is_wanted("life")) compare_lives(world, results);
+  if (is_wanted("combiner")) compare_callers(world, results);
+  if (is_wanted("archive")) compare_archives(world, results);
+  if (is_wanted("snapshot")) hold_a_snapshot(world, results);
+  fmt::print("\n");
+  for (const auto& [name, value] : results) print_result(name, value);
+  return 0;
+}

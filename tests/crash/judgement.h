@@ -1,0 +1,66 @@
+// What processes on a store were told before they were killed, and whether the store still stands by it.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "model/task.h"
+#include "store/store.h"
+#include "tests/support/process.h"
+
+namespace horae::testing {
+
+// How often to kill: 200 times, or as often as HORAE_KILLS says (make soak).
+int kills();
+
+// What the store has acknowledged, by the lines of store_worker.
+struct Told {
+  std::set<TaskId> submitted;
+  std::set<std::pair<TaskId, int>> claimed;
+  std::map<TaskId, int> completed;  // by which attempt
+  std::size_t claimed_twice = 0;
+  std::size_t away = 0;     // calls that were answered by kUnavailable
+  std::string broken = "";  // the last words of a worker that ended by itself
+
+  // True if the line tells of something that was acknowledged.
+  bool add(const std::string& line);
+};
+
+// A store_worker, to which somebody listens all the time.
+//
+// Threads: one at a time. `told` may be looked at after kill() only.
+class RunningWorker {
+ public:
+  RunningWorker(const std::string& url, Told& told);
+  ~RunningWorker() { kill(); }
+  RunningWorker(const RunningWorker&) = delete;
+  RunningWorker& operator=(const RunningWorker&) = delete;
+
+  // Waits until that much more is acknowledged, counted from now; false if the worker ends first.
+  bool wait_for_acknowledgements(std::size_t count);
+
+  // kill -9. What it still said before it died counts as well. May be called again.
+  void kill();
+
+ private:
+  void listen();
+
+  Told& told_;
+  Process process_;
+  std::mutex mutex_;
+  std::condition_variable said_;
+  std::size_t acknowledged_ = 0;  // guarded by mutex_
+  bool ended_ = false;            // guarded by mutex_
+  std::thread listener_;
+};
+
+// Fails the test unless the store knows all that was told, and no attempt was given twice.
+void expect_kept(Store& store, const Told& told);
+
+}  // namespace horae::testing

@@ -1,0 +1,277 @@
+// Eight sessions do everything at once, by chance, on the real clock and with the shortest leases. No call may fail; at
+// quiet moments the database must be whole and agree with all that the callers were told.
+//
+// HORAE_SEED=n takes other seeds. Threads meet differently each time, so a seed repeats the calls, not their order.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "tests/postgres/ledger.h"
+#include "tests/support/postgres_server.h"
+
+namespace horae::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::IsEmpty;
+
+constexpr int kSessions = 8;
+constexpr int kRounds = 5;
+constexpr auto kRound = 2500ms;
+constexpr std::size_t kMostLive = 6'000;
+constexpr std::uint64_t kKeys = 300;
+constexpr const char* kBrief = "brief";  // keeps nothing that has ended
+
+const std::vector<std::string> kQueues = {"a", "b", kBrief};
+
+std::vector<TaskError> some_error() { return {{.code = "e", .description = "by chance"}}; }
+
+// One caller: its own store, or one that all share.
+class Session {
+ public:
+  Session(Store& own, Store& shared, Ledger& ledger, int number, std::uint64_t seed)
+      : own_(own),
+        shared_(shared),
+        ledger_(ledger),
+        owner_("worker-" + std::to_string(number)),
+        random_(seed * kSessions + static_cast<std::uint64_t>(number)) {}
+
+  void run_until(MonotonicTime end) {
+    while (clock_.now() < end) act();
+  }
+
+ private:
+  struct Held {
+    LeasedTask lease;
+    std::string owner;
+  };
+
+  template <typename T>
+  const T& one_of(const std::vector<T>& choices) {
+    return choices[random_.below(choices.size())];
+  }
+  bool chance(double share) { return random_.unit() < share; }
+  TaskStore& tasks() { return (chance(0.3) ? shared_ : own_).tasks(); }
+
+  // True if the call went well.
+  template <typename T>
+  bool is_fine(const char* call, const Result<T>& answer) {
+    if (!answer.ok()) ledger_.note_failure(call, answer.error());
+    return answer.ok();
+  }
+
+  void act() {
+    const auto dice = random_.below(100);
+    if (dice < 18) return submit();
+    if (dice < 42) return claim();
+    if (dice < 70) return settle();
+    if (dice < 80) return expire();
+    if (dice < 86) return promote();
+    if (dice < 91) return cancel();
+    if (dice < 94) return get();
+    if (dice < 96) return list();
+    if (dice < 99) return purge();
+    count();
+  }
+
+  NewTask new_task(const std::string& queue) {
+    NewTask task{.queue = queue, .priority = one_of<int>({0, 100, 255}), .spec = "{}"};
+    if (chance(0.1)) task.key = "key-" + std::to_string(random_.below(kKeys));
+    if (chance(0.05)) task.run_at = clock_.wall_now() + std::chrono::milliseconds(random_.below(300));
+    if (chance(0.02)) task.recurring = 50ms;
+    if (chance(0.1)) task.max_attempts = 1 + static_cast<int>(random_.below(3));
+    if (chance(0.1)) task.retry = {.kind = RetryPolicy::Kind::kFixed, .delay = 20ms};
+    if (chance(0.03)) task.id = Uuid{{static_cast<std::uint8_t>(random_.below(256)), 1, 2, 3, 4, 5, 0x40}};
+    if (task.id) {
+      for (std::size_t i = 8; i < 16; ++i) task.id->bytes[i] = static_cast<std::uint8_t>(random_.below(256));
+    }
+    return task;
+  }
+
+  // Some batches are of one kind, and so become ranges; others are mixed.
+  void submit() {
+    if (ledger_.live() > kMostLive) return;
+    const auto count = one_of<std::size_t>({1, 1, 5, 40, 150});
+    const bool mixed = chance(0.5);
+    const std::string queue = one_of(kQueues);
+    const NewTask plain{.queue = queue, .priority = one_of<int>({0, 100, 255}), .spec = "{}"};
+    std::vector<Submission> batch;
+    for (std::size_t i = 0; i < count; ++i) {
+      batch.push_back({.task = mixed ? new_task(one_of(kQueues)) : plain, .new_id = ids_.next()});
+    }
+    const auto answer = tasks().submit(batch);
+    if (!is_fine("submit", answer)) return;
+    for (std::size_t i = 0; i < count; ++i) ledger_.note(batch[i], (*answer)[i]);
+  }
+
+  void claim() {
+    std::vector<ClaimWish> wishes;
+    do {
+      ClaimWish wish{.owner = owner_ + (wishes.empty() ? "" : "-b"),
+                     .queues = {one_of(kQueues)},
+                     .max = one_of<int>({1, 5, 50, 150}),
+                     .token = ids_.next(),
+                     .lease = chance(0.8) ? kMinLease : Duration(1s)};
+      if (chance(0.5)) wish.queues = kQueues;
+      wishes.push_back(wish);
+    } while (wishes.size() < 2 && chance(0.2));
+    const auto answer = tasks().claim(wishes);
+    if (!is_fine("claim", answer)) return;
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      for (const LeasedTask& lease : (*answer)[i]) {
+        ledger_.note(wishes[i].owner, lease);
+        held_.push_back({lease, wishes[i].owner});
+      }
+    }
+  }
+
+  Settlement settlement(const Held& held, Event event) {
+    Settlement said{.event = event,
+                    .id = held.lease.id,
+                    .number = chance(0.7) ? held.lease.number : 0,
+                    .attempt = held.lease.attempt,
+                    .owner = held.owner,
+                    .lease = chance(0.7) ? kMinLease : Duration(500ms),
+                    .chance = random_.unit()};
+    if (event == Event::kHeartbeat && chance(0.5)) said.progress = random_.unit();
+    if ((event == Event::kHeartbeat || event == Event::kYield) && chance(0.2)) said.checkpoint = "{}";
+    if (event == Event::kComplete && chance(0.3)) said.result = chance(0.1) ? std::string(2'000, '1') : "{}";
+    if (event == Event::kAbort) said.errors = some_error();
+    return said;
+  }
+
+  // Some of what it holds, also what was taken from it meanwhile; some of it twice; and again what it had settled.
+  void settle() {
+    std::vector<Settlement> batch;
+    std::vector<Held> kept;
+    const bool alike = chance(0.5);
+    const auto any_event = [this] {
+      return one_of<Event>({Event::kComplete, Event::kComplete, Event::kComplete, Event::kHeartbeat, Event::kHeartbeat,
+                            Event::kAbort, Event::kYield, Event::kRelease});
+    };
+    const Event common = any_event();
+    const double share = one_of<double>({0.1, 0.5, 1.0});
+    for (const Held& held : held_) {
+      if (chance(0.02)) continue;  // forgotten: its lease will expire
+      if (batch.size() >= kMaxBatch / 2 || !chance(share)) {
+        kept.push_back(held);
+        continue;
+      }
+      batch.push_back(settlement(held, alike ? common : any_event()));
+      if (batch.back().event == Event::kHeartbeat) kept.push_back(held);
+      if (batch.back().event != Event::kHeartbeat && chance(0.05)) past_.push_back(held);
+      if (chance(0.05)) batch.push_back(chance(0.5) ? batch.back() : settlement(held, any_event()));
+    }
+    held_ = std::move(kept);
+    if (past_.size() > 20) {
+      for (const Held& held : past_) batch.push_back(settlement(held, any_event()));
+      past_.clear();
+    }
+    const auto answer = tasks().settle(batch);
+    if (!is_fine("settle", answer)) return;
+    for (std::size_t i = 0; i < batch.size(); ++i) ledger_.note(batch[i], (*answer)[i]);
+    if (held_.size() > 1'000) held_.clear();
+  }
+
+  // As a monitor does.
+  void expire() {
+    const auto watch = tasks().look();
+    if (!is_fine("look", watch) || !watch->has_leases) return;
+    if (chance(0.02)) {
+      (void)is_fine("extend_leases", tasks().extend_leases(watch->stamp));
+      return;
+    }
+    const auto answer =
+        tasks().expire_leases({.seen = watch->stamp, .silence = 5s, .max = one_of<std::size_t>({10, 1'000})});
+    if (!is_fine("expire_leases", answer)) return;
+    for (const ExpiredLease& lease : answer->expired) ledger_.note(lease);
+    if (answer->kind == ExpireOutcome::Kind::kTooOld) {
+      (void)is_fine("extend_leases", tasks().extend_leases(watch->stamp));
+    }
+  }
+
+  void promote() { (void)is_fine("promote_due", tasks().promote_due(one_of<std::size_t>({1, 100}))); }
+
+  void cancel() {
+    std::vector<CancelWish> wishes;
+    for (const TaskId& id : ledger_.pick(random_, 1 + random_.below(10))) {
+      wishes.push_back({.id = id, .reason = std::nullopt});
+    }
+    const auto answer = tasks().cancel(wishes);
+    if (!is_fine("cancel", answer)) return;
+    for (std::size_t i = 0; i < wishes.size(); ++i) ledger_.note(wishes[i], (*answer)[i]);
+  }
+
+  void get() {
+    const auto ids = ledger_.pick(random_, 20);
+    const auto answer = tasks().get(ids);
+    if (!is_fine("get", answer)) return;
+    for (std::size_t i = 0; i < ids.size(); ++i) ledger_.note(ids[i], (*answer)[i]);
+  }
+
+  void list() {
+    ListQuery query{.kind = one_of<ListKind>({ListKind::kScheduled, ListKind::kReady, ListKind::kRunning,
+                                              ListKind::kFinished, ListKind::kAll}),
+                    .limit = 50};
+    if (chance(0.5)) query.queue = one_of(kQueues);
+    (void)is_fine("list", tasks().list(query));
+  }
+
+  void purge() {
+    const auto answer = tasks().purge(one_of<std::size_t>({10, 500}));
+    if (is_fine("purge", answer)) ledger_.note_purged(answer->purged);
+  }
+
+  void count() { (void)is_fine("queues", shared_.queues().queues()); }
+
+  Store& own_;
+  Store& shared_;
+  Ledger& ledger_;
+  const std::string owner_;
+  SystemClock clock_;
+  SeededRandom random_;
+  UuidSource ids_{clock_, random_};
+  std::vector<Held> held_;
+  std::vector<Held> past_;
+};
+
+std::uint64_t first_seed() {
+  const char* given = std::getenv("HORAE_SEED");
+  return given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
+}
+
+TEST(Concurrency, EverythingAtOnceLosesNothing) {
+  PostgresServer server({.durable = false, .settings = {"deadlock_timeout = 100ms", "max_connections = 100"}});
+  const std::string url = server.make_database();
+  PostgresStoreOptions options = quick_store_options();
+  const auto shared = std::move(open_postgres_store(url, options)).value();
+  std::vector<std::unique_ptr<Store>> stores;
+  for (int i = 0; i < kSessions; ++i) stores.push_back(std::move(open_postgres_store(url, options)).value());
+  (void)shared->queues().configure(kBrief, {.retention = 0s}).value();
+  Observer database(url);
+  Ledger ledger(kBrief);
+  const SystemClock clock;
+
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t seed = first_seed() + static_cast<std::uint64_t>(round);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const MonotonicTime end = clock.now() + kRound;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kSessions; ++i) {
+      threads.emplace_back([&, i] { Session(*stores[static_cast<std::size_t>(i)], *shared, ledger, i, seed).run_until(end); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    std::cout << "seed " << seed << ": " << ledger.summary() << ", deadlocks "
+              << database.value("select deadlocks from pg_stat_database where datname = current_database()") << std::endl;
+    EXPECT_THAT(broken_invariants(database), IsEmpty());
+    ASSERT_THAT(ledger.complaints(all_stands(database)), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace horae::testing

@@ -1,0 +1,116 @@
+// Every two operations meet: the first has done all but COMMIT when the second begins. The second ends, or waits for the
+// first; then the first commits or rolls back. Whatever happened, the database is whole and nobody was told a lie.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <tuple>
+
+#include "tests/postgres/scene.h"
+
+namespace horae::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr int kMostPauses = 4'000;  // 20 s
+
+enum class End { kCommit, kRollback };
+
+class Interleaving : public ::testing::TestWithParam<std::tuple<Operation, Operation, End>> {
+ protected:
+  // Runs an operation on a thread of its own.
+  struct Running {
+    std::atomic<bool> has_ended = false;
+    std::future<Told> told;
+  };
+
+  void start(Running& running, Operation operation, Scene::Side side) {
+    running.told = std::async(std::launch::async, [&running, operation, side, this] {
+      Told told = scene_.run(operation, side);
+      running.has_ended = true;
+      scene_.gate(side).give_up();
+      return told;
+    });
+  }
+
+  bool somebody_waits() {
+    return scene_.database().value("select exists (select from pg_stat_activity where datname = current_database()"
+                                   " and wait_event_type = 'Lock')") == "t";
+  }
+
+  // False if it neither ends nor waits for a lock.
+  bool wait_until_ended_or_waiting(const Running& running) {
+    for (int i = 0; i < kMostPauses; ++i) {
+      if (running.has_ended || somebody_waits()) return true;
+      scene_.database().pause();
+    }
+    return false;
+  }
+
+  // One that does not end loses its connection, so that the test does.
+  bool wait_until_ended(const Running& running) {
+    for (int i = 0; i < kMostPauses; ++i) {
+      if (running.has_ended) return true;
+      scene_.database().pause();
+    }
+    (void)scene_.database().value("select count(pg_terminate_backend(pid)) from pg_stat_activity"
+                                  " where datname = current_database() and pid <> pg_backend_pid()");
+    return false;
+  }
+
+  Scene scene_;
+};
+
+TEST_P(Interleaving, AgreesWithSomeOrder) {
+  const auto [first_operation, second_operation, end] = GetParam();
+  Running first;
+  Running second;
+  scene_.gate(Scene::kFirst).arm(Scene::commits_of(first_operation));
+  start(first, first_operation, Scene::kFirst);
+  scene_.gate(Scene::kFirst).wait_until_held();
+  EXPECT_FALSE(first.has_ended) << "it was not held";
+
+  start(second, second_operation, Scene::kSecond);
+  EXPECT_TRUE(wait_until_ended_or_waiting(second));
+  RecordProperty("waited", second.has_ended ? "no" : "yes");
+  scene_.gate(Scene::kFirst).let_go(end == End::kCommit);
+  EXPECT_TRUE(wait_until_ended(first));
+  EXPECT_TRUE(wait_until_ended(second));
+
+  Told first_told = first.told.get();
+  const Told second_told = second.told.get();
+  EXPECT_EQ(scene_.gate(Scene::kFirst).commits(), Scene::commits_of(first_operation)) << "the last commit was not held";
+  EXPECT_FALSE(second_told.error) << second_told.error->message;
+  if (end == End::kRollback) {
+    EXPECT_TRUE(first_told.error);
+    first_told = {};  // it did nothing, and promised nothing
+  } else {
+    EXPECT_FALSE(first_told.error) << first_told.error->message;
+  }
+  EXPECT_THAT(broken_invariants(scene_.database()), IsEmpty());
+  const auto after = all_stands(scene_.database());
+  EXPECT_THAT(contradictions(scene_.before(), first_told, second_told, after), IsEmpty());
+  for (const auto& [id, stand] : after) {
+    const auto before = scene_.before().find(id);
+    if (!second_told.found_nothing || before == scene_.before().end()) continue;
+    EXPECT_FALSE(before->second.state == State::kReady && stand.state == State::kReady) << "a claim did not find it";
+  }
+}
+
+std::string name_of_case(const ::testing::TestParamInfo<Interleaving::ParamType>& info) {
+  const auto [first, second, end] = info.param;
+  return std::string(name_of(second)) + "While" + std::string(name_of(first)) + "IsOpen_" +
+         (end == End::kCommit ? "Commit" : "Rollback");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Interleaving,
+                         ::testing::Combine(::testing::ValuesIn(kAllOperations), ::testing::ValuesIn(kAllOperations),
+                                            ::testing::Values(End::kCommit, End::kRollback)),
+                         name_of_case);
+
+}  // namespace
+}  // namespace horae::testing

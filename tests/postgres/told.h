@@ -1,0 +1,54 @@
+// What the callers of two operations that met were told, and whether it can be true: for each task there must be an order
+// of the two in which every answer is right and the task ends where the database has it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/store.h"
+#include "tests/postgres/invariants.h"
+
+namespace horae::testing {
+
+// A task as the order under trial has it so far.
+struct Seen {
+  bool exists = false;
+  State state = State::kReady;
+  int attempt = 0;
+  std::string owner;  // while running, and of the attempt that ended the task
+  std::optional<AttemptEnd> ended;
+  bool is_due = false;        // while scheduled
+  bool is_purgeable = false;  // once finished
+};
+
+// Something that was said about one task: does it if it can be, else answers false.
+using Fact = std::function<bool(Seen&)>;
+
+// All that one call was told.
+struct Told {
+  std::optional<Error> error;
+  std::map<TaskId, std::vector<Fact>> facts;
+  Fact moves;             // what it may have done to any task, without naming it
+  std::size_t moved = 0;  // to so many
+  bool found_nothing = false;  // a claim that came back empty
+};
+
+Told tell_submit(const std::vector<Submission>& asked, const Result<std::vector<SubmitOutcome>>& answer,
+                 const std::map<std::string, TaskId>& keys);
+Told tell_claim(const ClaimWish& asked, const Result<std::vector<std::vector<LeasedTask>>>& answer);
+Told tell_settle(const std::vector<Settlement>& asked, const Result<std::vector<SettleOutcome>>& answer);
+Told tell_cancel(const std::vector<CancelWish>& asked, const Result<std::vector<CancelOutcome>>& answer);
+Told tell_expire(const Result<ExpireOutcome>& answer);
+Told tell_promote(const Result<PromoteOutcome>& answer);
+Told tell_purge(const Result<PurgeOutcome>& answer);
+Told tell_get(const std::vector<TaskId>& asked, const Result<std::vector<std::optional<Task>>>& answer);
+
+// One line for each task of which the two cannot both be right, and for tasks that nobody was told of.
+std::vector<std::string> contradictions(const std::map<TaskId, Seen>& before, const Told& first, const Told& second,
+                                        const std::map<TaskId, Stand>& after);
+
+}  // namespace horae::testing
