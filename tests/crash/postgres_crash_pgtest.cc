@@ -55,7 +55,7 @@ TEST(PostgresCrash, KillsOfTheServerLoseNothingAndRepeatNoAttempt) {
 // A primary and its synchronous standby. The worker knows both, and follows by itself.
 struct Pair {
   PostgresServer primary;
-  std::unique_ptr<PostgresServer> standby = primary.make_standby(false);
+  std::unique_ptr<PostgresServer> standby = primary.make_standby(true);
   Told told;
   RunningWorker worker{"postgresql://horae@127.0.0.1:" + std::to_string(primary.port()) +
                            ",127.0.0.1:" + std::to_string(standby->port()) + "/horae?target_session_attrs=read-write",

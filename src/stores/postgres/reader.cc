@@ -86,6 +86,10 @@ void add_histories(Transaction& transaction, std::unordered_map<std::int64_t, Ta
   std::unordered_map<std::int64_t, bool> is_told;
   for (const Row row : transaction.run(kTrail, Params::of(numbers))) {
     Task& task = *tasks.at(row.integer(0));
+    if (row.small(1) < 0) {
+      task.history = History(static_cast<std::uint64_t>(row.integer(2)));
+      continue;
+    }
     HistoryEntry entry{.kind = static_cast<HistoryKind>(row.small(1)),
                        .worker = row.text(3),
                        .time = row.instant(5),

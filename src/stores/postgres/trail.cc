@@ -10,11 +10,16 @@ const Sql kLockLate{"lock_late", "select pg_advisory_xact_lock(seq) from unnest(
 const Sql kReadTrail{"read_trail",
                      "select w.seq, t.attempt, t.started_at is not null, t.worker from unnest($1::bigint[]) as w(seq)"
                      " join trail as t on t.lo > w.seq - 64 and t.lo <= w.seq and t.hi >= w.seq"
-                     " where t.kind = 4 or t.started_at is not null"};
+                     " where t.kind = 4 or (t.kind >= 0 and t.started_at is not null)"};
 
 const Sql kForgetAssignments{"forget_assignments",
                              "delete from trail using unnest($1::bigint[], $2::integer[]) as d(seq, attempt)"
                              " where trail.lo = d.seq and trail.kind = 0 and trail.attempt = d.attempt"};
+
+const Sql kPrune{"prune_trail", "select horae_prune_trail($1::bigint)"};
+
+// How often the past of a task is pruned.
+constexpr int kAttemptsBetweenPrunes = 128;
 
 }  // namespace
 
@@ -100,6 +105,9 @@ void Trail::write() {
   if (!forgotten_.empty()) transaction_.send(kForgetAssignments, Params::of(forgotten_, forgotten_attempts_));
   share_ranges();
   insert_trail(transaction_, rows_);
+  for (const TrailRange& row : rows_) {
+    if (row.attempt % kAttemptsBetweenPrunes == 0) transaction_.send(kPrune, Params::of(row.range.lo));
+  }
 }
 
 }  // namespace horae::postgres

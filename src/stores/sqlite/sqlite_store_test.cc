@@ -126,6 +126,24 @@ TEST_F(SqliteStoreTest, TheWalStaysBoundedUnderManyWrites) {
   EXPECT_LT(wal.tellg(), 16 << 20);
 }
 
+TEST_F(SqliteStoreTest, AWalThatALongReaderLetGrowIsCutBackOnceItIsGone) {
+  const auto store = open();
+  const auto write = [&](int megabytes) {
+    const std::string spec = "\"" + std::string(1'000'000, 'x') + "\"";
+    for (int i = 0; i < megabytes; ++i) ASSERT_TRUE(submit(*store, new_id(), spec).ok());
+  };
+  const auto wal_size = [&] { return std::ifstream(path() + "-wal", std::ios::ate | std::ios::binary).tellg(); };
+  constexpr std::streamoff kLimit = 64 << 20;
+  {
+    Foreign reader(path());
+    reader.execute("BEGIN; SELECT * FROM task");
+    write(80);
+    EXPECT_GT(wal_size(), kLimit);  // nothing may be overwritten that the reader may still ask for
+  }
+  write(10);
+  EXPECT_LE(wal_size(), kLimit);
+}
+
 // Fills a small disk of its own, makes room again, and exits with 0 if all was as it should be.
 int live_through_a_full_disk(const std::string& folder, const Clock& clock) {
   const auto failed = [](const char* what) {

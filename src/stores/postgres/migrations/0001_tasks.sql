@@ -166,7 +166,7 @@ create table trail (
   lo         bigint not null,
   hi         bigint not null,
   no         bigint not null default nextval('trail_number'),
-  kind       smallint not null,  -- HistoryKind in src/model/history.h; -1: `attempt` entries were left out here
+  kind       smallint not null,  -- HistoryKind in src/model/history.h; -1: so many entries as `attempt` says were dropped
   attempt    integer not null,
   worker     text not null,
   at         timestamptz not null,
@@ -175,6 +175,22 @@ create table trail (
   detail     text,
   primary key (lo, no)
 ) partition by range (lo);
+
+-- Keeps the past of one task bounded: the first 16 rows and the newest 112 stay, and the number of entries between is kept in a row
+-- with the number 0. A row that also tells of an assignment is two entries.
+create function horae_prune_trail(task_seq bigint) returns void language sql as $$
+  with held as (
+    select no, kind, started_at, row_number() over (order by no) as place, count(*) over () as total
+      from trail where lo = task_seq and hi = task_seq and kind >= 0
+  ), dropped as (
+    delete from trail using held
+      where trail.lo = task_seq and trail.no = held.no and held.place > 16 and held.place <= held.total - 112
+      returning case when held.kind <> 0 and held.started_at is not null then 2 else 1 end as entries
+  )
+  insert into trail (lo, hi, no, kind, attempt, worker, at)
+    select task_seq, task_seq, 0, -1, sum(entries), '', horae_now() from dropped having count(*) > 0
+    on conflict (lo, no) do update set attempt = trail.attempt + excluded.attempt
+$$;
 
 -- Of tasks that reported any.
 create table progress (
