@@ -76,8 +76,9 @@ bench: bench/store ## Run every bench; each ends with lines `result NAME VALUE`
 .PHONY: bench/store
 bench/store: setup-test ## Measure the stores beside their floors, and the combiner
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
-	@cmake --build --preset release --parallel $(JOBS) --target store_bench
+	@cmake --build --preset release --parallel $(JOBS) --target store_bench postgres_bench
 	@cd build && release/bench/store_bench
+	@cd build && release/bench/postgres_bench
 
 .PHONY: bench/layouts
 bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/adr/0006)
