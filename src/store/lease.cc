@@ -16,12 +16,6 @@ namespace {
 
 Error refused(std::string message) { return {ErrorCode::kRefused, std::move(message)}; }
 
-Result<void> check_lease(Duration lease) {
-  if (lease >= kMinLease && lease <= kMaxLease) return {};
-  return refused(fmt::format("lease {}: give {} to {}", format_duration(lease), format_duration(kMinLease),
-                             format_duration(kMaxLease)));
-}
-
 Error not_text(std::string_view field) { return refused(fmt::format("{}: give UTF-8 without NUL", field)); }
 
 Result<void> check_text(std::string_view field, const std::optional<std::string>& value, std::size_t most) {
@@ -89,6 +83,12 @@ std::string_view advice(const Settlement& settlement, const SettleOutcome& outco
 
 }  // namespace
 
+Result<void> check_lease_length(Duration lease) {
+  if (lease >= kMinLease && lease <= kMaxLease) return {};
+  return refused(fmt::format("lease {}: give {} to {}", format_duration(lease), format_duration(kMinLease),
+                             format_duration(kMaxLease)));
+}
+
 Result<void> check_owner(std::string_view owner) {
   if (is_free_form_name(owner, kMaxOwnerLength)) return {};
   return refused(fmt::format("owner {}: give 1 to {} characters of UTF-8 without control characters", quote(owner),
@@ -107,7 +107,7 @@ Result<void> check_claim_wish(const ClaimWish& wish) {
   if (wish.max < 1 || wish.max > static_cast<int>(kMaxBatch)) {
     return refused(fmt::format("max {}: give 1 to {}", wish.max, kMaxBatch));
   }
-  return check_lease(wish.lease);
+  return check_lease_length(wish.lease);
 }
 
 Result<void> check_settlement(const Settlement& settlement) {
@@ -120,7 +120,7 @@ Result<void> check_settlement(const Settlement& settlement) {
     return checked;
   }
   if (auto checked = check_text("result", settlement.result, kMaxResultBytes); !checked.ok()) return checked;
-  if (settlement.event == Event::kHeartbeat) return check_lease(settlement.lease);
+  if (settlement.event == Event::kHeartbeat) return check_lease_length(settlement.lease);
   if (settlement.event == Event::kAbort) return check_errors(settlement.errors);
   return {};
 }

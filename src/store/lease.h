@@ -92,6 +92,7 @@ struct CancelOutcome {
 
 // Check what comes from outside; the error names the field. A store refuses a batch in which one item fails these.
 Result<void> check_owner(std::string_view owner);
+Result<void> check_lease_length(Duration lease);
 Result<void> check_claim_wish(const ClaimWish& wish);
 Result<void> check_settlement(const Settlement& settlement);
 Result<void> check_cancel_wish(const CancelWish& wish);

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/quote.h"
+#include "store/lease.h"
 
 namespace horae {
 namespace {
@@ -64,6 +65,16 @@ bool is_clash_of_keys(const Submission& submission, const SubmitOutcome& outcome
 }
 
 }  // namespace
+
+Result<void> check_submission(const Submission& submission) {
+  if (auto checked = check_new_task(submission.task); !checked.ok()) return checked;
+  if (!submission.start) return {};
+  if (submission.task.run_at) {
+    return Error{ErrorCode::kRefused, "run_at: a task that is started by its submission cannot wait for a time"};
+  }
+  if (auto checked = check_owner(submission.start->owner); !checked.ok()) return checked;
+  return check_lease_length(submission.start->lease);
+}
 
 std::string request_digest(const NewTask& task) {
   const auto as_is = [](const std::string& text) -> std::string_view { return text; };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -13,11 +14,20 @@ namespace horae {
 inline constexpr std::size_t kMaxBatch = 1'000;    // items of one call, of any kind
 inline constexpr std::size_t kMaxQueues = 10'000;  // a submit that would make one more is refused
 
+// The lease under which a task begins, for those who run it themselves: it is submitted and claimed in one, whether its
+// queue is paused or not, so nobody else ever gets its first attempt.
+struct Start {
+  std::string owner;
+  Uuid token;
+  Duration lease = kDefaultLease;
+};
+
 // A task as the client asked for it, and the id that it gets if the client named none. The caller makes `new_id` once
 // and repeats it when it repeats the call: that is how a submit whose reply was lost is recognised.
 struct Submission {
-  NewTask task;  // must pass check_new_task()
+  NewTask task;
   TaskId new_id;
+  std::optional<Start> start = std::nullopt;  // not together with run_at
 
   const TaskId& id() const { return task.id ? *task.id : new_id; }
 };
@@ -37,6 +47,9 @@ struct SubmitOutcome {
 
   friend bool operator==(const SubmitOutcome&, const SubmitOutcome&) = default;
 };
+
+// Checks what comes from outside; the error names the field.
+Result<void> check_submission(const Submission& submission);
 
 // Why a submission was not stored, for the client. The outcome is kConflict or kOverLimit.
 Error submit_error(const Submission& submission, const SubmitOutcome& outcome);

@@ -71,7 +71,7 @@ struct PurgeOutcome {
 //
 // Batches: a call takes 1 to kMaxBatch items (an empty span is fine and does nothing) and answers each by its own
 // outcome, in order. Items are taken one after the other: a later one sees what an earlier one did, also when they name
-// the same task. An item that fails its check (check_new_task, check_settlement, ...) makes the whole call fail with
+// the same task. An item that fails its check (check_submission, check_settlement, ...) makes the whole call fail with
 // kRefused, and nothing is done. Nothing else may be assumed of a batch as a whole: a store need not make it visible at
 // once, and after a crash or kUnavailable any of its items may have happened. Each item by itself is atomic.
 //
@@ -83,7 +83,7 @@ class TaskStore {
 
   // Stores new tasks; one outcome for each. A task without run_at, or with one that is not in the future, is ready at
   // once and gets its rank; run_at is then kept as given, or is the present. A queue that is new is made, with default
-  // settings.
+  // settings. A task with a `start` is running at once, as its first attempt.
   virtual Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) = 0;
 
   // Leases ready tasks: for each wish up to `max` of them, its own list in order of urgency, empty when nothing is

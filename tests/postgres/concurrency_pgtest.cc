@@ -263,11 +263,14 @@ TEST(Concurrency, EverythingAtOnceLosesNothing) {
     const MonotonicTime end = clock.now() + kRound;
     std::vector<std::thread> threads;
     for (int i = 0; i < kSessions; ++i) {
-      threads.emplace_back([&, i] { Session(*stores[static_cast<std::size_t>(i)], *shared, ledger, i, seed).run_until(end); });
+      threads.emplace_back([&, i, own = stores[static_cast<std::size_t>(i)].get()] {
+        Session(*own, *shared, ledger, i, seed).run_until(end);
+      });
     }
     for (std::thread& thread : threads) thread.join();
     std::cout << "seed " << seed << ": " << ledger.summary() << ", deadlocks "
-              << database.value("select deadlocks from pg_stat_database where datname = current_database()") << std::endl;
+              << database.value("select deadlocks from pg_stat_database where datname = current_database()")
+              << std::endl;
     EXPECT_THAT(broken_invariants(database), IsEmpty());
     ASSERT_THAT(ledger.complaints(all_stands(database)), IsEmpty());
   }

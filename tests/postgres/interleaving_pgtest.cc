@@ -1,5 +1,5 @@
-// Every two operations meet: the first has done all but COMMIT when the second begins. The second ends, or waits for the
-// first; then the first commits or rolls back. Whatever happened, the database is whole and nobody was told a lie.
+// Every two operations meet: the first has done all but COMMIT when the second begins. The second ends, or waits for
+// the first; then the first commits or rolls back. Whatever happened, the database is whole and nobody was told a lie.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,6 +99,15 @@ TEST_P(Interleaving, AgreesWithSomeOrder) {
     if (!second_told.found_nothing || before == scene_.before().end()) continue;
     EXPECT_FALSE(before->second.state == State::kReady && stand.state == State::kReady) << "a claim did not find it";
   }
+}
+
+// What a node believes of a queue that was empty must not hide what others put there.
+TEST(TwoNodes, AClaimFindsAtOnceWhatTheOtherNodeHasSubmitted) {
+  Scene scene;
+  while (!scene.run(Operation::kClaim, Scene::kSecond).found_nothing) {
+  }
+  ASSERT_FALSE(scene.run(Operation::kSubmit, Scene::kFirst).error);
+  EXPECT_FALSE(scene.run(Operation::kClaim, Scene::kSecond).found_nothing);
 }
 
 std::string name_of_case(const ::testing::TestParamInfo<Interleaving::ParamType>& info) {

@@ -23,12 +23,12 @@ constexpr Rule kRules[] = {
     {"no two ranges overlap, in one table or in two",
      "select name, lo, hi, next_name, next_lo from (select name, lo, hi, lead(name) over w as next_name,"
      " lead(lo) over w as next_lo from place window w as (order by lo, hi, name)) as p where next_lo <= hi"},
-    {"a range begins before it ends, and holds at most 64", "select name, lo, hi from place where hi < lo or hi >= lo + 64"},
+    {"a range begins before it ends, and holds at most 64",
+     "select name, lo, hi from place where hi < lo or hi >= lo + 64"},
     {"each number in a range has a task, of the same queue",
      "select n.name, n.seq, n.queue, t.queue from number as n left join task as t on t.seq = n.seq"
      " where t.seq is null or t.queue <> n.queue"},
-    {"each task is somewhere",
-     "select t.seq, t.id from task as t left join number as n on n.seq = t.seq where n.seq is null"},
+    {"each task is somewhere", "select seq from task except select seq from number"},
     {"each task has its own id", "select id, count(*) from task group by id having count(*) > 1"},
     {"the tally agrees with the outcomes",
      "select queue, state, t.n, o.n from (select queue, state, sum(n) as n from tally group by queue, state) as t"

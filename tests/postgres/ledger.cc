@@ -46,7 +46,8 @@ void Ledger::note(const std::string& owner, const LeasedTask& lease) {
   ++counts_["claimed"];
   const auto [before, is_new] = records_[lease.id].given.emplace(lease.attempt, owner);
   if (!is_new) {
-    complain(lease.id, "attempt " + std::to_string(lease.attempt) + " was given to " + before->second + " and to " + owner);
+    complain(lease.id,
+             "attempt " + std::to_string(lease.attempt) + " was given to " + before->second + " and to " + owner);
   }
 }
 
@@ -122,7 +123,8 @@ void Ledger::compare(const TaskId& id, const Record& record, const Stand& stand)
     if (record.closed.contains(stand.attempt)) complain(id, "runs an attempt that has ended");
     if (newest > 0 && record.given.rbegin()->second != stand.owner) complain(id, "is leased to another owner");
   }
-  if ((stand.state == State::kReady || stand.state == State::kScheduled) && newest > 0 && !record.closed.contains(newest)) {
+  const bool waits = stand.state == State::kReady || stand.state == State::kScheduled;
+  if (waits && newest > 0 && !record.closed.contains(newest)) {
     complain(id, "waits again, but nobody was told that its attempt has ended");
   }
 }

@@ -1,1 +1,157 @@
-// to come
+// The statements of each moment find their rows by indexes, whatever the planner believes of the tables: empty ones
+// that were analyzed, small ones and large ones. Asked of the statistics, which count each sequential scan.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/postgres/invariants.h"
+#include "tests/support/postgres_server.h"
+
+namespace horae::testing {
+namespace {
+
+constexpr int kArchived = 100'000;
+constexpr int kMany = 20'000;
+constexpr int kBatch = 1'000;
+constexpr int kRounds = 50;
+constexpr const char* kWorker = "worker-1";
+
+class Plans : public ::testing::Test {
+ protected:
+  Plans() { open(); }
+
+  void open() { store_ = std::move(open_postgres_store(url_, quick_store_options())).value(); }
+
+  // The statistics of a session are complete when it has ended.
+  void close() {
+    store_.reset();
+    const char* others = "select count(*) from pg_stat_activity where datname = current_database()"
+                         " and backend_type = 'client backend' and pid <> pg_backend_pid()";
+    while (database_.value(others) != "0") database_.pause();
+  }
+
+  std::vector<Submission> tasks(int count, const std::string& queue) {
+    std::vector<Submission> batch;
+    for (int i = 0; i < count; ++i) {
+      batch.push_back({.task = {.queue = queue, .priority = i % 2, .spec = "{}"}, .new_id = ids_.next()});
+    }
+    return batch;
+  }
+
+  std::vector<LeasedTask> claim(int max, const std::string& queue) {
+    const ClaimWish wish{.owner = kWorker, .queues = {queue}, .max = max, .token = ids_.next()};
+    return store_->tasks().claim(std::vector{wish}).value()[0];
+  }
+
+  void settle(const std::vector<LeasedTask>& leases, Event event) {
+    std::vector<Settlement> batch;
+    for (const LeasedTask& lease : leases) {
+      batch.push_back(
+          {.event = event, .id = lease.id, .number = lease.number, .attempt = lease.attempt, .owner = kWorker});
+    }
+    (void)store_->tasks().settle(batch).value();
+  }
+
+  void archive(int count) {
+    for (int i = 0; i < count; i += kBatch) {
+      (void)store_->tasks().submit(tasks(kBatch, "work")).value();
+      settle(claim(kBatch, "work"), Event::kComplete);
+    }
+  }
+
+  // Ready and running tasks of another queue, each in a range of its own.
+  void crowd(int count) {
+    for (int i = 0; i < count; i += kBatch) {
+      (void)store_->tasks().submit(tasks(kBatch, "crowd")).value();
+    }
+    for (int i = 0; i < count / 2; i += kBatch) (void)claim(kBatch, "crowd");
+    administrate(
+        "create temp table single as select * from run; delete from run;"
+        "insert into run select seq, seq, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
+        " ended_event, ended_owner from (select *, generate_series(lo, hi) as seq from single) as s; drop table single;"
+        "create temp table single as select * from lease; delete from lease;"
+        "insert into lease select seq, seq, queue, rank, at, attempt, tries, owner, token, length, started_at, expires,"
+        " max_attempts, recurring, run_at, ended_event, ended_owner"
+        " from (select *, generate_series(lo, hi) as seq from single) as s; drop table single");
+  }
+
+  void live_a_little() {
+    for (int i = 0; i < kRounds; ++i) {
+      const auto batch = tasks(4, "work");
+      (void)store_->tasks().submit(batch).value();
+      const auto leases = claim(3, "work");
+      settle(leases, Event::kHeartbeat);
+      settle(leases, Event::kComplete);
+      std::vector<TaskId> ids;
+      std::vector<CancelWish> wishes;
+      for (const Submission& each : batch) {
+        ids.push_back(each.id());
+        wishes.push_back({.id = each.id(), .reason = std::nullopt});
+      }
+      (void)store_->tasks().get(ids).value();
+      (void)store_->tasks().cancel(wishes).value();
+      (void)store_->tasks().promote_due(10).value();
+      (void)store_->tasks().look().value();
+    }
+  }
+
+  std::vector<std::string> scanned_tables() {
+    std::vector<std::string> lines;
+    const auto rows = database_.ask(
+        "select relname, seq_scan from pg_stat_user_tables"
+        " where relname ~ '^(task|outcome|trail)(_d[0-9]+)?$' or relname in ('run', 'lease', 'delayed') order by 1");
+    for (const auto& row : rows) lines.push_back(row[0] + " " + row[1]);
+    return lines;
+  }
+
+  // Sessions begin anew, as their plans do: with what the last analyze saw. They keep them while they work.
+  template <typename Work>
+  void expect_no_scans(const std::string& when, Work work) {
+    close();
+    const auto before = scanned_tables();
+    open();
+    live_a_little();
+    work();
+    close();
+    EXPECT_EQ(scanned_tables(), before) << when;
+    open();
+  }
+  void expect_no_scans(const std::string& when) {
+    expect_no_scans(when, [] {});
+  }
+
+  // In a session of its own, whose statistics are complete afterwards.
+  void administrate(const std::string& sql) { (void)Observer(url_).ask(sql); }
+
+  PostgresServer server_{{.durable = false, .settings = {"autovacuum = off"}}};
+  const std::string url_ = server_.make_database();
+  std::unique_ptr<Store> store_;
+  Observer database_{url_};
+  SystemClock clock_;
+  SeededRandom random_{1};
+  UuidSource ids_{clock_, random_};
+};
+
+TEST_F(Plans, NeedNoSequentialScans) {
+  expect_no_scans("nothing was ever analyzed");
+  administrate("truncate run, lease, delayed, task, outcome, trail");
+  administrate("analyze");
+  expect_no_scans("everything was empty at the last analyze, and has grown", [this] {
+    archive(kArchived);
+    live_a_little();
+  });
+  administrate("vacuum analyze");
+  expect_no_scans("many have finished, none is alive");
+  crowd(kMany);
+  expect_no_scans("many are alive, which nobody has analyzed");
+  administrate("analyze");
+  expect_no_scans("many are alive");
+}
+
+}  // namespace
+}  // namespace horae::testing

@@ -22,8 +22,8 @@ constexpr std::size_t kReady = 12;
 constexpr std::size_t kDue = 18;
 constexpr std::size_t kSome = 4;  // that an operation takes
 
-// The server and, in it, a database of the newest version whose clock is a table. A copy for each of some hundred scenes
-// would take most of the time, so each one empties it before it begins.
+// The server and, in it, a database of the newest version whose clock is a table. A copy for each of two hundred
+// scenes would take most of the time, so each one empties it before it begins.
 struct World {
   PostgresServer server{{.durable = false, .settings = {"deadlock_timeout = 50ms", "autovacuum = off"}}};
   std::string url = server.make_database();
@@ -31,9 +31,9 @@ struct World {
   World() {
     (void)open_postgres_store(url, quick_store_options()).value();  // migrates
     const std::string start = format_instant(ManualClock().wall_now());
-    server.run_sql("create table test_clock as select at, at as started from (select timestamptz '" +
-                       start + "' as at) as s; create or replace function horae_now() returns timestamptz language sql stable as"
-                       " 'select at from test_clock'",
+    server.run_sql("create table test_clock as select at, at as started from (select timestamptz '" + start +
+                       "' as at) as s; create or replace function horae_now() returns timestamptz language sql stable"
+                       " as 'select at from test_clock'",
                    name_of_database(url));
     (void)open_postgres_store(url, quick_store_options()).value();  // makes the days of that time
   }
@@ -151,15 +151,18 @@ void Scene::fill() {
 
   // It is as told above, or the test would test nothing.
   const std::string ranges = database_->value(
-      "select string_agg(hi - lo + 1 || ' ' || state, ', ' order by lo) from place where lo + 64 > (select max(lo) from place"
-      " where state = 1) and hi - lo > 0");
+      "select string_agg(hi - lo + 1 || ' ' || state, ', ' order by lo) from place"
+      " where lo + 64 > (select max(lo) from place where state = 1) and hi - lo > 0");
   HORAE_CHECK(ranges == "6 3, 6 2, 6 1, 6 0", ranges);
   for (std::size_t i = 0; i < 4 * kSix; ++i) {
     Seen& seen = before_[tasks_[i]];
     seen.exists = true;
     seen.attempt = i < kReady ? 1 : 0;
     seen.owner = i < kReady ? kWorker : "";
-    seen.state = i < kLeased ? State::kCompleted : i < kReady ? State::kRunning : i < kDue ? State::kReady : State::kScheduled;
+    seen.state = i < kLeased  ? State::kCompleted
+                 : i < kReady ? State::kRunning
+                 : i < kDue   ? State::kReady
+                              : State::kScheduled;
     seen.is_purgeable = i < kLeased;
     seen.is_due = i >= kDue;
     if (i < kLeased) seen.ended = AttemptEnd{Event::kComplete, kWorker};
@@ -189,21 +192,20 @@ std::vector<Settlement> Scene::settlements(Event event, Side side) const {
                      .lease = 1h});
     if (event == Event::kHeartbeat) batch.back().progress = 0.5;
   }
-  // What has ended, and what does not run yet.
+  // What has ended, what does not run yet, and what somebody else has ended: that result comes late.
   for (const std::size_t other : {kFinished + 1, kReady + 1}) {
     batch.push_back({.event = event, .id = tasks_[other], .attempt = 1, .owner = kWorker, .lease = 1h});
   }
+  batch.push_back({.event = event, .id = tasks_[kFinished + 2], .attempt = 1, .owner = "worker-9", .lease = 1h});
   return batch;
 }
 
-// Two of each six are only of this side, and one is of both; new ones of the other side too.
+// Of each six one that is only of this side and two that are of both, one of them twice; and the other side's new ones.
 std::vector<TaskId> Scene::some_of_all(Side side) const {
   std::vector<TaskId> some;
   for (std::size_t six = 0; six < tasks_.size(); six += kSix) {
-    for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
-      some.push_back(tasks_[six + (side == kFirst ? i : kSix - 1 - i)]);
-    }
-    some.push_back(tasks_[six + (side == kFirst ? 3 : 3)]);
+    const std::size_t own = side == kFirst ? 0 : kSix - 1;
+    for (const std::size_t i : {own, std::size_t{2}, std::size_t{3}, std::size_t{2}}) some.push_back(tasks_[six + i]);
   }
   for (const Submission& each : sides_[1 - side].submissions) some.push_back(each.id());
   return some;

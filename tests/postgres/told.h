@@ -1,5 +1,5 @@
-// What the callers of two operations that met were told, and whether it can be true: for each task there must be an order
-// of the two in which every answer is right and the task ends where the database has it.
+// What the callers of two operations that met were told, and whether it can be true: for each task there must be an
+// order of the two in which every answer is right and the task ends where the database has it.
 #pragma once
 
 #include <functional>

@@ -41,25 +41,6 @@ Task new_task(const Submission& submission, std::int64_t number, Instant now) {
   return task;
 }
 
-SubmitOutcome submit_one(Model& model, const Submission& submission) {
-  const std::string digest = request_digest(submission.task);
-  if (const ModelTask* held = find_stored(model, submission)) {
-    const bool same = held->digest == digest;
-    return outcome_of(same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, *held);
-  }
-  if (!model.make_queue(submission.task.queue)) {
-    return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
-  }
-  const std::int64_t number = ++model.last_number;
-  ModelTask& held = model.tasks[number];
-  held.task = new_task(submission, number, model.now());
-  held.digest = digest;
-  if (held.task.state == State::kReady) model.rank(held);
-  model.ids[held.task.id] = number;
-  if (held.task.key) model.keys[{held.task.queue, *held.task.key}] = number;
-  return outcome_of(SubmitOutcome::Kind::kCreated, held);
-}
-
 LeasedTask leased(const ModelTask& held) {
   const Task& task = held.task;
   return {.id = task.id,
@@ -92,6 +73,29 @@ using Urgency = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // lower 
 Urgency urgency(const Model& model, const ModelTask& held) {
   const Ageing& ageing = model.queues.at(held.task.queue).ageing;
   return {-effective_priority(ageing, held.rank, model.now_second()), held.ready_second, held.task.number};
+}
+
+SubmitOutcome submit_one(Model& model, const Submission& submission) {
+  const std::string digest = request_digest(submission.task);
+  if (const ModelTask* held = find_stored(model, submission)) {
+    const bool same = held->digest == digest;
+    return outcome_of(same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, *held);
+  }
+  if (!model.make_queue(submission.task.queue)) {
+    return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
+  }
+  const std::int64_t number = ++model.last_number;
+  ModelTask& held = model.tasks[number];
+  held.task = new_task(submission, number, model.now());
+  held.digest = digest;
+  if (held.task.state == State::kReady) model.rank(held);
+  model.ids[held.task.id] = number;
+  if (held.task.key) model.keys[{held.task.queue, *held.task.key}] = number;
+  if (submission.start) {
+    const auto& [owner, token, length] = *submission.start;
+    (void)lease(model, held, {.owner = owner, .queues = {}, .token = token, .lease = length});
+  }
+  return outcome_of(SubmitOutcome::Kind::kCreated, held);
 }
 
 std::vector<LeasedTask> claim_one(Model& model, const ClaimWish& wish) {
@@ -147,7 +151,7 @@ std::vector<ModelTask*> by_lease_end(Model& model) {
 }  // namespace
 
 Result<std::vector<SubmitOutcome>> ModelTaskStore::submit(std::span<const Submission> submissions) {
-  const auto checked = check_all(submissions, [](const Submission& each) { return check_new_task(each.task); });
+  const auto checked = check_all(submissions, check_submission);
   if (!checked.ok()) return checked.error();
   const std::lock_guard lock(model_.mutex);
   std::vector<SubmitOutcome> outcomes;

@@ -251,5 +251,61 @@ TEST_P(Submit, MakesTheQueueWithItsDefaults) {
   EXPECT_EQ(queue("new").settings, QueueSettings{});
 }
 
+// ---- Started by its submission ----
+
+TEST_P(Submit, ATaskMayBeginAsRunning) {
+  configure(kQueue, {.paused = true});
+  Submission started = submission({.max_attempts = 1});
+  started.start = Start{.owner = kOwner, .token = new_id(), .lease = 20s};
+  const SubmitOutcome outcome = submit_all({started})[0];
+  EXPECT_EQ(outcome.kind, SubmitOutcome::Kind::kCreated);
+  EXPECT_EQ(outcome.state, State::kRunning);
+
+  const Task task = get(outcome.id);
+  EXPECT_EQ(task.state, State::kRunning);
+  EXPECT_EQ(task.attempt, 1);
+  EXPECT_EQ(task.owner, kOwner);
+  EXPECT_EQ(task.started_at, now());
+  EXPECT_EQ(task.lease_expires, now() + 20s);
+  EXPECT_THAT(task.history.entries(), ElementsAre(entry(HistoryKind::kAssignment, kOwner, 1)));
+  EXPECT_EQ(queue().running, 1);
+  EXPECT_EQ(queue().ready, 0);
+  EXPECT_EQ(ids_of(value_of(tasks().leases_of(started.start->token))), std::vector{outcome.id});
+}
+
+TEST_P(Submit, AStartedTaskIsSettledLikeAnyOther) {
+  Submission started = submission();
+  started.start = Start{.owner = kOwner, .token = new_id()};
+  const SubmitOutcome outcome = submit_all({started})[0];
+  Lease lease;
+  lease.id = outcome.id;
+  lease.number = outcome.number;
+  lease.attempt = 1;
+  lease.owner = kOwner;
+  EXPECT_EQ(release(lease), Verdict::kAccepted);
+  EXPECT_EQ(claim("worker-2").attempt, 2);
+  EXPECT_EQ(submit_all({started})[0].kind, SubmitOutcome::Kind::kPresent);
+}
+
+TEST_P(Submit, AStartedTaskThatIsLostIsAbortedWhenItHasOneAttempt) {
+  Submission started = submission({.max_attempts = 1});
+  started.start = Start{.owner = kOwner, .token = new_id()};
+  const SubmitOutcome outcome = submit_all({started, submission({.priority = 3})})[0];
+  EXPECT_EQ(lose_leases().at(0).state, State::kAborted);
+  EXPECT_EQ(get(outcome.id).errors.at(0).code, "attempts_exhausted");
+}
+
+TEST_P(Submit, AStartCannotWaitAndNeedsAnOwnerAndALease) {
+  Submission waits = submission({.run_at = now() + 1s});
+  waits.start = Start{.owner = kOwner, .token = new_id()};
+  Submission nobody = submission();
+  nobody.start = Start{.owner = "", .token = new_id()};
+  Submission brief = submission();
+  brief.start = Start{.owner = kOwner, .token = new_id(), .lease = 1ms};
+  for (const Submission& bad : {waits, nobody, brief}) {
+    EXPECT_EQ(code_of(tasks().submit(std::vector{bad})), ErrorCode::kRefused);
+  }
+}
+
 }  // namespace
 }  // namespace horae::testing

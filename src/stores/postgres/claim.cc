@@ -180,7 +180,8 @@ std::vector<std::vector<Claimer::Given>> Claimer::share_out(Transaction& transac
   double guess = runs_for_a_task_;
   int waits = 0;
   for (;;) {
-    if (!lock_heads(transaction, heads, now, guess)) return std::vector<std::vector<Given>>(wishes.size());
+    // Whoever waited knows that there is something: the floor was wrong, or all above it was held by others.
+    if (!lock_heads(transaction, heads, now, guess, waits > 0)) return std::vector<std::vector<Given>>(wishes.size());
     std::vector<std::vector<Given>> given;
     for (std::size_t i = 0; i < wishes.size(); ++i) given.push_back(give(wishes[i], queues[i], heads, now));
 
@@ -196,12 +197,12 @@ std::vector<std::vector<Claimer::Given>> Claimer::share_out(Transaction& transac
 }
 
 // Locks about as many ranges as the wishes need. False after a failure.
-bool Claimer::lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task) {
+bool Claimer::lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task, bool full) {
   std::vector<std::int32_t> queue;
   std::vector<std::int64_t> floor, most;
   std::vector<Floors::Look> looks;
   for (auto& [no, head] : heads) {
-    looks.push_back(floors_.begin(no));
+    looks.push_back(floors_.begin(no, full));
     queue.push_back(no);
     floor.push_back(looks.back().floor);
     most.push_back(std::min<std::int64_t>(

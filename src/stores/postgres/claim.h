@@ -57,7 +57,7 @@ class Claimer {
 
   std::vector<std::vector<Given>> share_out(Transaction& transaction, std::span<const ClaimWish> wishes,
                                             const std::vector<std::vector<int>>& queues, Heads& heads, Instant& now);
-  bool lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task);
+  bool lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task, bool full);
   bool wait_for_others(Transaction& transaction, const Heads& heads);
   std::vector<Given> give(const ClaimWish& wish, const std::vector<int>& queues, Heads& heads, Instant now);
 

@@ -19,9 +19,9 @@ constexpr int kBinary = 1;
 
 // What every session needs. Generic plans, because ours do not depend on the values, and planning costs more than the
 // statements do; no JIT, which takes milliseconds to win microseconds.
-constexpr const char* kSettings = "SET jit = off; SET plan_cache_mode = force_generic_plan; SET timezone = 'UTC'";
+constexpr const char* kSettings = "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET timezone = 'UTC'";
 // Behind a pooler settings must not outlive the transaction. Statements are planned each time there, with their values.
-constexpr const char* kSettingsPooled = "SELECT set_config('jit', 'off', true), set_config('timezone', 'UTC', true)";
+constexpr const char* kSettingsPooled = "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('timezone', 'UTC', true)";
 constexpr const char* kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 constexpr const char* kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -102,17 +102,14 @@ Result<void> Connection::set_up() {
 int Connection::server_version() const { return PQserverVersion(handle_.get()); }
 
 Result<Rows> Connection::run_alone(const std::string& text) {
-  const auto none = [this] {
-    silent_ = true;
+  if (lost() || silent_ || PQexitPipelineMode(handle_.get()) != 1) {
     return Error{ErrorCode::kUnavailable, fmt::format("PostgreSQL: the connection was lost: {}", message())};
-  };
-  if (lost() || silent_ || PQexitPipelineMode(handle_.get()) != 1) return none();
+  }
   auto answer = ask(text, kForEver);
   if (!answer.ok() && !lost() && PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) {
     (void)ask("ROLLBACK", kSilenceMilliseconds);
   }
-  if (answer.ok() && PQenterPipelineMode(handle_.get()) != 1) return none();
-  if (!answer.ok()) PQenterPipelineMode(handle_.get());
+  PQenterPipelineMode(handle_.get());  // fails only if the connection is lost
   return answer;
 }
 

@@ -11,11 +11,11 @@ constexpr int kShareOfFullLooks = 20;
 
 }  // namespace
 
-Floors::Look Floors::begin(int queue) {
+Floors::Look Floors::begin(int queue, bool full) {
   const MonotonicTime now = clock_.now();
   const std::lock_guard lock(mutex_);
   Hint& hint = hints_[queue];
-  const bool full = hint.floor == kNone || now >= hint.next_full;
+  full = full || hint.floor == kNone || now >= hint.next_full;
   if (full) hint.next_full = now + kBetweenFullLooks;  // others go on with the floor meanwhile
   return {.floor = full ? kNone : hint.floor, .changes = hint.changes, .began = now};
 }

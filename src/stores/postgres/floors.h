@@ -30,7 +30,8 @@ class Floors {
 
   explicit Floors(const Clock& clock) : clock_(clock) {}
 
-  Look begin(int queue);
+  // `full`: without the floor, whenever the last such look was.
+  Look begin(int queue, bool full = false);
 
   // The look found `lowest` as its first rank; `nothing` below the highest number if it found none.
   void end(int queue, const Look& look, std::int64_t lowest = std::numeric_limits<std::int64_t>::max());

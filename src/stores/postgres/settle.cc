@@ -225,8 +225,15 @@ class Batch {
         if (number && lease_of(*number) == nullptr) rest.push_back(*number);
       }
       standings_ = find_standings(transaction_, rest);
+      // A number that was purged: its id may have come again.
+      std::vector<std::size_t> purged;
+      for (std::size_t i = 0; i < settlements_.size(); ++i) {
+        const bool is_given = numbers_[i] && numbers_[i] == settlements_[i].number;
+        if (is_given && !lease_of(*numbers_[i]) && !standings_.contains(*numbers_[i])) purged.push_back(i);
+      }
+      find_by_id(purged);
       const bool moved = std::ranges::any_of(settlements_, [&](const Settlement& said) { return has_moved(said); });
-      if (!moved) break;
+      if ((!moved && purged.empty()) || look > kMostLooks) break;
       if (look == kMostLooks) (void)transaction_.run(kLockAllLeases);
       lock();
     }

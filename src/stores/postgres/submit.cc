@@ -50,6 +50,17 @@ const ValuesStatement kMakeReady{
         " where d.run_at is null or d.run_at <= horae_now()"
         " returning queue, rank"};
 
+// Running at once. The rank is for the case that it becomes ready again.
+const ValuesStatement kMakeRunning{
+    "make_running",
+    "insert into lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, max_attempts,"
+    " recurring)"
+    " select d.lo, d.lo, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, 1, 0, d.owner, d.token,"
+    " d.length, horae_now(), horae_now() + (d.length + 999) / 1000 * interval '1 microsecond', d.max_attempts,"
+    " d.recurring"
+    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
+    8, ") as d(lo, queue, priority, max_attempts, recurring, owner, token, length) join queue as q on q.no = d.queue"};
+
 const ValuesStatement kMakeScheduled{
     "make_scheduled",
     "insert into delayed (lo, hi, due, queue, priority, updated_at, attempt, tries, max_attempts, recurring)"
@@ -273,9 +284,17 @@ class Beginning {
   template <typename Entries>
   Beginning(Transaction& transaction, const Entries& entries) : transaction_(transaction) {
     using Entry = typename Entries::value_type;
+    Entries waiting, started;
+    for (const Entry& entry : entries) (entry.submission->start ? started : waiting).push_back(entry);
+    kMakeRunning.send(transaction, started, [](const Entry& entry, Params& params) {
+      const NewTask& task = entry.submission->task;
+      const Start& start = *entry.submission->start;
+      params.add(entry.number).add(std::int32_t{entry.queue}).add(static_cast<std::int16_t>(task.priority));
+      params.add(limit_of(task)).add(task.recurring).add(start.owner).add(start.token).add(start.lease);
+    });
     std::vector<std::pair<const Entry*, const Entry*>> ranges;  // by their first and last
     for_each_range(
-        entries, [](const Entry& entry) { return entry.number; },
+        waiting, [](const Entry& entry) { return entry.number; },
         [](const Entry& a, const Entry& b) { return begin_alike(a.submission->task, b.submission->task); },
         [&](const Entry& first, const Entry& last) { ranges.emplace_back(&first, &last); });
     const auto write = [](const auto& range, Params& params) {
@@ -316,7 +335,9 @@ void tell_created(const Entries& entries, const std::vector<Range>& scheduled, s
     outcomes[entry.place] = {.kind = SubmitOutcome::Kind::kCreated,
                              .id = entry.submission->id(),
                              .number = entry.number,
-                             .state = later ? State::kScheduled : State::kReady};
+                             .state = entry.submission->start ? State::kRunning
+                                      : later                 ? State::kScheduled
+                                                              : State::kReady};
   }
 }
 

@@ -5,7 +5,9 @@
 namespace horae::postgres {
 namespace {
 
-const Sql kLockLate{"lock_late", "select pg_advisory_xact_lock(seq) from unnest($1::bigint[]) as w(seq)"};
+// Late results of one task come one after the other, and a purge does not come between: what is not found is gone.
+const Sql kLockLate{"lock_late",
+                    "select t.seq from task as t where t.seq = any($1::bigint[]) order by t.seq for no key update"};
 
 const Sql kReadTrail{"read_trail",
                      "select w.seq, t.attempt, t.started_at is not null, t.worker from unnest($1::bigint[]) as w(seq)"
@@ -26,8 +28,9 @@ constexpr int kAttemptsBetweenPrunes = 128;
 void Trail::read(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& may_be_late) {
   std::set<std::int64_t> all(numbers.begin(), numbers.end());
   if (!may_be_late.empty()) {
-    const std::set<std::int64_t> late(may_be_late.begin(), may_be_late.end());
-    transaction_.send(kLockLate, Params::of(std::vector<std::int64_t>(late.begin(), late.end())));
+    gone_.insert(may_be_late.begin(), may_be_late.end());
+    const std::vector<std::int64_t> late(gone_.begin(), gone_.end());
+    for (const Row row : transaction_.run(kLockLate, Params::of(late))) gone_.erase(row.integer(0));
     all.insert(late.begin(), late.end());
   }
   if (all.empty()) return;
@@ -41,7 +44,7 @@ void Trail::read(const std::vector<std::int64_t>& numbers, const std::vector<std
 }
 
 void Trail::note_assignment(std::int64_t number, int attempt, std::string_view worker, Instant started_at) {
-  if (!assigned_.emplace(number, attempt).second) return;
+  if (gone_.contains(number) || !assigned_.emplace(number, attempt).second) return;
   rows_.push_back({.range = {number, number},
                    .kind = HistoryKind::kAssignment,
                    .attempt = attempt,
@@ -63,7 +66,7 @@ void Trail::note_end(std::int64_t number, int attempt, std::string_view worker, 
 }
 
 void Trail::note_late(std::int64_t number, int attempt, std::string_view worker, std::string detail) {
-  if (!late_.emplace(number, attempt, worker).second) return;
+  if (gone_.contains(number) || !late_.emplace(number, attempt, worker).second) return;
   rows_.push_back({.range = {number, number},
                    .kind = HistoryKind::kLateResult,
                    .attempt = attempt,

@@ -48,6 +48,7 @@ class Trail {
   Transaction& transaction_;
   std::set<std::pair<std::int64_t, int>> assigned_;                     // a row tells of the assignment
   std::set<std::tuple<std::int64_t, int, std::string>> late_;           // noted
+  std::set<std::int64_t> gone_;                                         // purged before we could note what came late
   std::vector<TrailRange> rows_;                                        // to be written, in order
   std::vector<std::int64_t> forgotten_;
   std::vector<std::int32_t> forgotten_attempts_;

@@ -61,6 +61,8 @@ const TaskError kAttemptsExhausted{.code = "attempts_exhausted",
 
 // ---- Purge ----
 
+// One purge at a time: two that each took a part of a range would both leave its row of the trail to the other.
+const Sql kPurgeAlone{"purge_alone", "select pg_advisory_xact_lock(7205759403792795)"};
 const Sql kRetention{"retention", "select horae_now(), min(retention) from queue"};
 // `outcome_finished` finds the blocks that may hold some; the order is that of the ends.
 const Sql kLockPurgeable{
@@ -320,6 +322,7 @@ Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
   if (!dropped.ok()) return dropped.error();
   return pool_.transact<PurgeOutcome>([&](Transaction& transaction) -> Result<PurgeOutcome> {
     PurgeOutcome outcome{.purged = *dropped};
+    transaction.send(kPurgeAlone);
     const Rows retention = transaction.run(kRetention);
     if (transaction.failed()) return transaction.failure()->error;
     if (retention[0].is_null(1)) {

@@ -43,8 +43,7 @@ class Tasks final : public TaskStore {
         reader_(std::move(reader), clock) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
-    const auto check = [](const Submission& submission) { return check_new_task(submission.task); };
-    if (auto checked = check_batch(submissions, check); !checked.ok()) return checked.error();
+    if (auto checked = check_batch(submissions, check_submission); !checked.ok()) return checked.error();
     return submitter_.submit(submissions);
   }
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {

@@ -13,6 +13,10 @@ Submitter::Submitter(Writer& writer)
           writer.database(),
           "INSERT INTO life (number, queue, state, run_at, recurring, rank, ready_second, attempt, tries, progress,"
           " has_checkpoint, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0.0, 0, ?)"),
+      // As the Claimer does it.
+      start_(writer.database(),
+             "UPDATE life SET state = 2, attempt = 1, owner = ?, token = ?, lease = ?, lease_expires = ?, started_at = ?"
+             " WHERE number = ? AND state = 1"),
       find_id_(writer.database(),
                "SELECT task.id, number, state, digest = ? FROM task JOIN life USING (number) WHERE id = ?"),
       find_key_(writer.database(),
@@ -53,6 +57,12 @@ SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& k
 
   SubmitOutcome outcome{.kind = SubmitOutcome::Kind::kCreated, .id = submission.id(), .number = number};
   insert_life(number, task, row, outcome, change);
+  if (submission.start) {
+    const Start& start = *submission.start;
+    start_.run(start.owner, start.token, start.lease, change.after(start.lease), change.now(), number);
+    change.moved(row.no, State::kReady, State::kRunning);
+    outcome.state = State::kRunning;
+  }
   return outcome;
 }
 

@@ -32,6 +32,7 @@ class Submitter {
   Writer& writer_;
   Statement insert_task_;
   Statement insert_life_;
+  Statement start_;
   Statement find_id_;
   Statement find_key_;
 };

@@ -240,8 +240,14 @@ begin
   insert into day values (day_no);
 end $$;
 
+create function horae_day_lives(first_seq bigint, end_seq bigint) returns boolean language sql as $$
+  select exists (select from run where lo >= first_seq and lo < end_seq)
+      or exists (select from delayed where lo >= first_seq and lo < end_seq)
+      or exists (select from lease where lo >= first_seq and lo < end_seq)
+$$;
+
 -- Drops a day in which nothing lives and everything has been finished for longer than the retention of its queue. Answers how many
--- tasks went with it; null if it must stay.
+-- tasks went with it; null if it must stay. Fails with lock_not_available, and has done nothing, if somebody works there just now.
 create function horae_drop_day(day_no bigint) returns bigint language plpgsql as $$
 declare
   first_seq bigint := day_no << 40;
@@ -249,25 +255,33 @@ declare
   alive     boolean;
   purged    bigint;
 begin
+  -- One node at a time; a peer may have dropped the day since it was listed.
+  if not pg_try_advisory_xact_lock(7205759403792795) or not exists (select from day where no = day_no) then
+    return null;
+  end if;
   execute format('select exists (select from outcome_d%s o join queue q on q.no = o.queue where o.finished_at >= horae_now()'
                  || ' - q.retention / 1000 * interval ''1 microsecond'')', day_no) into alive;
-  if alive then
+  if alive or horae_day_lives(first_seq, end_seq) then
     return null;
   end if;
-  -- Whoever writes into this day has a lock on its partition, so that from here on nothing in it comes to life.
-  perform set_config('lock_timeout', '1s', true);
-  lock table only task, only outcome, only trail in access exclusive mode;
-  execute format('lock table task_d%s, outcome_d%s, trail_d%s in access exclusive mode', day_no, day_no, day_no);
-  if exists (select from run where lo >= first_seq and lo < end_seq) or exists (select from delayed where lo >= first_seq and lo < end_seq)
-     or exists (select from lease where lo >= first_seq and lo < end_seq) then
-    return null;
-  end if;
+
+  -- All that takes long comes before the locks, which everybody waits for.
+  execute format('select coalesce(sum(hi - lo + 1), 0) from outcome_d%s', day_no) into purged;
   execute format('insert into tally select queue, state, -sum(hi - lo + 1) from outcome_d%s group by queue, state', day_no);
-  execute format('select count(*) from task_d%s', day_no) into purged;
   execute format('delete from task_key k using task_d%s t where t.key is not null and k.queue = t.queue and k.key = t.key', day_no);
   execute format('delete from task_id i using task_d%s t where i.id = t.id', day_no);
   delete from progress where seq >= first_seq and seq < end_seq;
   delete from turn where seq >= first_seq and seq < end_seq;
+
+  -- Whoever writes into this day has a lock on its partitions, so that from here on nothing in it comes to life or ends.
+  perform set_config('lock_timeout', '100ms', true);
+  lock table only task, only outcome, only trail in access exclusive mode;
+  execute format('lock table task_d%s, outcome_d%s, trail_d%s in access exclusive mode', day_no, day_no, day_no);
+  -- What ended while we waited has a time that its transaction began with: an hour is longer than any lasts.
+  execute format('select exists (select from outcome_d%s where finished_at >= horae_now() - interval ''1 hour'')', day_no) into alive;
+  if alive or horae_day_lives(first_seq, end_seq) then
+    raise exception 'day % came to life', day_no using errcode = 'lock_not_available';
+  end if;
   execute format('drop table task_d%s, outcome_d%s, trail_d%s', day_no, day_no, day_no);
   delete from day where no = day_no;
   return purged;
