@@ -1,6 +1,6 @@
 // postgres_bench [PART...]: what the PostgreSQL store costs beside the bare statements and the plain layout, what the
 // combiner gains, and what an archive and a held snapshot do to it. Parts: life, combiner, archive, snapshot; all
-// without arguments. Part of make bench/store.
+// without arguments; and quick, which is the part of life that matters most. Part of make bench/store.
 //
 // All take turns in one run on one private, durable server, because the machine and its disk are noisy: a ratio is
 // taken within each round, and the median of the ratios is the figure.
@@ -215,13 +215,14 @@ Spread ratio_of(const std::vector<Figures>& ours, const std::vector<Figures>& ot
   return spread_of(ratios);
 }
 
-void compare_lives(World& world, Results& results) {
+void compare_lives(World& world, const std::vector<int>& connection_counts, const std::vector<int>& batches,
+                   Results& results) {
   fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n\n", kRounds,
              kSeconds);
   fmt::print("{:>5} {:>5}  {:<5} {:>9} {:>10} {:>12} {:>12}   {}\n", "conns", "batch", "what", "lives/s", "WAL B/life",
              "server us", "client us", "store : this (quartiles)");
-  for (const int connections : {1, 4}) {
-    for (const int batch : {1, 10, 100, 1000}) {
+  for (const int connections : connection_counts) {
+    for (const int batch : batches) {
       std::map<std::string, std::vector<Figures>> rounds;
       const auto kinds = world.kinds();
       for (int round = 0; round < kRounds; ++round) {
@@ -373,7 +374,8 @@ int main(int count, char** arguments) {
   };
   World world;
   Results results;
-  if (is_wanted("life")) compare_lives(world, results);
+  if (is_wanted("life")) compare_lives(world, {1, 4}, {1, 10, 100, 1000}, results);
+  if (!wanted.empty() && is_wanted("quick")) compare_lives(world, {4}, {100, 1000}, results);
   if (is_wanted("combiner")) compare_callers(world, results);
   if (is_wanted("archive")) compare_archives(world, results);
   if (is_wanted("snapshot")) hold_a_snapshot(world, results);

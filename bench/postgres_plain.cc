@@ -45,6 +45,8 @@ create table archive (
   result      text,
   spec        text        not null
 );
+-- What retention and lists by queue need.
+create index archive_finished on archive (queue, finished_at);
 )sql";
 
 // $1 queue, $2 ids, $3 priorities, $4 specs

@@ -34,10 +34,12 @@ const Sql kWaitForOthers{
 const Sql kIsAnyReady{"is_any_ready",
                       "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
 
+// $3 and $4, the lowest and the highest number, let the other days' partitions alone.
 const Sql kPayloads{"payloads",
                     "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                     " cross join lateral (select seq, id, priority, spec from task"
-                    "  where task.seq >= r.lo and task.seq <= r.hi offset 0) as t"};
+                    "  where task.seq >= r.lo and task.seq <= r.hi and task.seq >= $3::bigint and task.seq <= $4::bigint"
+                    "  offset 0) as t"};
 
 const Sql kCheckpoints{"checkpoints",
                        "select p.seq, p.checkpoint from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
@@ -51,12 +53,29 @@ const Sql kOfToken{"of_token", "select l.lo, l.hi, l.queue, l.attempt, l.expires
 constexpr int kMostWaits = 3;
 constexpr double kWeightOfNews = 0.1;
 
+// Neighbours as one, in order.
+std::vector<Range> joined(std::vector<Range> ranges) {
+  std::ranges::sort(ranges);
+  std::vector<Range> joined;
+  for (const Range& range : ranges) {
+    if (!joined.empty() && joined.back().hi + 1 == range.lo) {
+      joined.back().hi = range.hi;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
 // Fills in what the task rows say.
 class Payloads {
  public:
   Payloads(Transaction& transaction, const std::vector<Range>& ranges, const std::vector<Range>& again)
       : transaction_(transaction) {
-    payloads_ = transaction.send(kPayloads, Params::of(los_of(ranges), his_of(ranges)));
+    const auto los = los_of(ranges);
+    const auto his = his_of(ranges);
+    payloads_ =
+        transaction.send(kPayloads, Params::of(los, his, *std::ranges::min_element(los), *std::ranges::max_element(his)));
     if (!again.empty()) checkpoints_ = transaction.send(kCheckpoints, Params::of(los_of(again), his_of(again)));
   }
 
@@ -163,7 +182,7 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
     delete_runs(transaction, gone);
     insert_runs(transaction, rest);
     insert_leases(transaction, leases);
-    const Payloads payloads(transaction, ranges, again);
+    const Payloads payloads(transaction, joined(std::move(ranges)), again);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     payloads.fill(tasks);
     for (const auto& each : answer) ids_.remember(each);

@@ -25,7 +25,8 @@ const Sql kLockAllLeases{"lock_all_leases", "lock table lease in share row exclu
 
 const Sql kIds{"ids",
                "select t.seq, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-               " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi offset 0) as t"};
+               " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi"
+               "  and task.seq >= $3::bigint and task.seq <= $4::bigint offset 0) as t"};
 
 // Of tasks that are about to be aborted.
 const Sql kPolicies{"policies",
@@ -182,7 +183,8 @@ class Batch {
     const Params params = Params::of(los_of(wanted), his_of(wanted));
     const std::size_t locked = transaction_.send(kLockLeases, params);
     const bool ask_for_ids = !is_confirmed_ && ids_.empty();
-    const std::size_t ids = ask_for_ids ? transaction_.send(kIds, params) : 0;
+    const std::size_t ids =
+        ask_for_ids ? transaction_.send(kIds, Params(params).add(wanted.front().lo).add(wanted.back().hi)) : 0;
     if (!transaction_.wait()) return;
     leases_.clear();
     for (const Row row : transaction_.rows(locked)) {

@@ -1,0 +1,88 @@
+// Tasks for all waiting workers of a node, in one transaction.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "engine/loop.h"
+#include "store/task_store.h"
+
+namespace horae {
+
+struct ClaimerOptions {
+  Duration poll = std::chrono::seconds(1);  // how soon it notices what other nodes made ready
+};
+
+// A worker says what it would like and is called when there is something, or when its time is over. Its wish goes into
+// the next claim, together with those of all others that wait; each is leased in its own name.
+//
+// Threads: run_once() one at a time; all else from any thread at once. Callbacks run on the thread of run_once(),
+// without a lock of ours; they may call back.
+class Claimer final : public Loop {
+ public:
+  // Tasks, or an empty list when the time is over; or why there are none. False if the worker is gone: then what it
+  // was given is released at once.
+  using Deliver = std::function<bool(Result<std::vector<LeasedTask>>)>;
+  using Ticket = std::uint64_t;
+
+  // The store must outlive the loop. `wake` has run_once() called soon.
+  Claimer(TaskStore& tasks, Logger log, std::function<void()> wake, ClaimerOptions options = {})
+      : tasks_(tasks), log_(std::move(log)), wake_(std::move(wake)), options_(options) {}
+
+  // Waits for tasks until `deadline` at most. The wish must pass check_claim_wish().
+  Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver);
+
+  // The worker is gone. True if it was waiting: then it is not called any more. False if its claim is under way: then
+  // it is called, and says that it is gone.
+  bool forget(Ticket ticket);
+
+  // Tasks have become ready in these queues.
+  void on_ready(const std::vector<std::string>& queues);
+
+  std::size_t waiting() const;
+
+  std::string_view name() const override { return "claimer"; }
+  MonotonicTime run_once(MonotonicTime now) override;
+
+ private:
+  struct Waiting {
+    ClaimWish wish;
+    MonotonicTime deadline;
+    Deliver deliver;
+    bool is_due = true;         // something may be ready for it
+    bool is_uncertain = false;  // the answer to its last claim was lost: it may hold tasks already
+  };
+  using Waitings = std::map<Ticket, Waiting>;  // who came first is served first
+
+  // The steps of run_once().
+  void finish_leftovers();
+  Waitings take_due(MonotonicTime now);
+  void find_lost_answers(Waitings& due);
+  void claim(Waitings& due);
+  void wait_on_or_give_up(Waitings& due, MonotonicTime now);
+  MonotonicTime next_run(MonotonicTime now);
+
+  void deliver(Waiting& waiting, std::vector<LeasedTask> tasks);
+  void release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks);
+
+  TaskStore& tasks_;
+  Logger log_;
+  const std::function<void()> wake_;
+  const ClaimerOptions options_;
+
+  mutable std::mutex mutex_;
+  Waitings waiting_;         // guarded by mutex_
+  Ticket next_ticket_ = 1;   // guarded by mutex_
+
+  // Used by run_once() only.
+  MonotonicTime next_poll_;
+  std::vector<ClaimWish> uncertain_;    // of workers that gave up: what their tokens hold has to be released
+  std::vector<Settlement> unreleased_;  // what the store could not take back yet
+};
+
+}  // namespace horae

@@ -1,0 +1,67 @@
+#include "engine/monitor.h"
+
+#include <algorithm>
+
+#include "base/uuid.h"
+
+namespace horae {
+
+MonotonicTime Monitor::run_once(MonotonicTime now) {
+  const auto seen = tasks_.look();
+  if (!seen.ok()) {
+    log_.warn("cannot look at the leases", {{"reason", seen.error().message}});
+    return now + options_.poll;
+  }
+  const Reading present{seen->now, now};
+  const bool jumped = has_jumped(present);
+  last_ = present;
+  if (!seen->has_leases) return now + options_.poll;
+
+  if (jumped) {
+    extend(*seen, "the store's clock jumped");
+  } else if (!seen->stamp || seen->now - *seen->stamp > options_.silence) {
+    extend(*seen, "nobody had looked for too long");
+  } else if (expire(*seen)) {
+    return now;
+  }
+  return now + std::min(options_.poll, seen->next_expiry_in.value_or(options_.poll) + std::chrono::milliseconds(1));
+}
+
+bool Monitor::has_jumped(const Reading& present) const {
+  if (!last_) return false;
+  const Duration by_store = present.store - last_->store;
+  const Duration by_own = present.own - last_->own;
+  return std::chrono::abs(by_store - by_own) > options_.largest_jump;
+}
+
+void Monitor::extend(const Watch& seen, std::string_view why) {
+  const auto extended = tasks_.extend_leases(seen.stamp);
+  if (!extended.ok()) {
+    log_.warn("cannot extend the leases", {{"reason", extended.error().message}});
+  } else if (*extended) {
+    log_.warn("extended all leases", {{"because", why}});
+  }
+}
+
+bool Monitor::expire(const Watch& seen) {
+  const auto outcome =
+      tasks_.expire_leases({.seen = seen.stamp, .silence = options_.silence, .max = options_.batch});
+  if (!outcome.ok()) {
+    log_.warn("cannot expire leases", {{"reason", outcome.error().message}});
+    return false;
+  }
+  std::vector<std::string> queues;
+  for (const ExpiredLease& each : outcome->expired) {
+    log_.warn("lease expired", {{std::string(kTaskField), to_string(each.id)},
+                                {"attempt", each.attempt},
+                                {"owner", each.owner},
+                                {"state", std::string(to_string(each.state))}});
+    if (each.state == State::kReady && std::ranges::find(queues, each.queue) == queues.end()) {
+      queues.push_back(each.queue);
+    }
+  }
+  if (!queues.empty()) on_ready_(queues);
+  return outcome->expired.size() == options_.batch;
+}
+
+}  // namespace horae

@@ -1,0 +1,53 @@
+// Takes tasks away from owners that are silent, and from nobody else.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "engine/loop.h"
+#include "store/task_store.h"
+
+namespace horae {
+
+struct MonitorOptions {
+  Duration poll = std::chrono::seconds(1);
+  Duration silence = kDefaultLease / 3;               // nobody looked for longer: an outage, not the workers' fault
+  Duration largest_jump = std::chrono::seconds(1);    // of the store's clock against ours
+  std::size_t batch = kMaxBatch;
+};
+
+// Each pass stamps the store's time in the store, as long as there are leases. After an outage, which is a stamp that is
+// too old or a clock that jumped, all leases are extended before any may expire: their owners could not beat, or the
+// clock lies. See DESIGN section 2.
+class Monitor final : public Loop {
+ public:
+  // `on_ready` is told the queues that got tasks back. The store must outlive the loop.
+  Monitor(TaskStore& tasks, Logger log, std::function<void(const std::vector<std::string>&)> on_ready,
+          MonitorOptions options = {})
+      : tasks_(tasks), log_(std::move(log)), on_ready_(std::move(on_ready)), options_(options) {}
+
+  std::string_view name() const override { return "monitor"; }
+  MonotonicTime run_once(MonotonicTime now) override;
+
+ private:
+  // The two clocks at one moment.
+  struct Reading {
+    Instant store;
+    MonotonicTime own;
+  };
+
+  bool has_jumped(const Reading& present) const;
+  void extend(const Watch& seen, std::string_view why);
+  bool expire(const Watch& seen);  // true if there is more to do at once
+
+  TaskStore& tasks_;
+  Logger log_;
+  std::function<void(const std::vector<std::string>&)> on_ready_;
+  const MonitorOptions options_;
+  std::optional<Reading> last_;  // of the pass before, if the store answered then
+};
+
+}  // namespace horae

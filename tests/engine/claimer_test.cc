@@ -1,0 +1,180 @@
+#include "engine/claimer.h"
+
+#include "tests/engine/engine.h"
+
+namespace horae::testing {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// A worker that waits, and what it was told.
+struct Worker {
+  std::vector<LeasedTask> tasks;
+  int calls = 0;
+  bool is_gone = false;
+  std::optional<ErrorCode> failure;
+
+  Claimer::Deliver deliver() {
+    return [this](Result<std::vector<LeasedTask>> told) {
+      ++calls;
+      if (told.ok()) {
+        if (!is_gone) tasks = std::move(*told);
+      } else {
+        failure = told.error().code;
+      }
+      return !is_gone;
+    };
+  }
+};
+
+TEST_P(ClaimerLoop, GivesAllWaitingWorkersTheirTasksInOneClaim) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit_many(3);
+  Worker first, second;
+  claimer.wait(wish(1, "worker-1"), node_now() + 1min, first.deliver());
+  claimer.wait(wish(5, "worker-2"), node_now() + 1min, second.deliver());
+  claimer.run_once(node_now());
+  ASSERT_THAT(first.tasks, SizeIs(1));
+  ASSERT_THAT(second.tasks, SizeIs(2));
+  EXPECT_EQ(get(first.tasks[0].id).owner, "worker-1");
+  EXPECT_EQ(get(second.tasks[0].id).owner, "worker-2");
+  EXPECT_EQ(faulty().claims, 1);
+  EXPECT_EQ(claimer.waiting(), 0U);
+}
+
+TEST_P(ClaimerLoop, AWorkerWaitsUntilSomethingIsReady) {
+  int wakes = 0;
+  Claimer claimer(faulty(), log(), [&] { ++wakes; });
+  Worker worker;
+  claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  EXPECT_EQ(wakes, 1);
+  EXPECT_EQ(claimer.run_once(node_now()), node_now() + 1s);  // others may make something ready
+  EXPECT_EQ(worker.calls, 0);
+  EXPECT_EQ(claimer.waiting(), 1U);
+
+  const TaskId id = submit();
+  claimer.on_ready({"another"});
+  EXPECT_EQ(wakes, 1);
+  claimer.on_ready({kQueue});
+  EXPECT_EQ(wakes, 2);
+  claimer.run_once(node_now());
+  ASSERT_THAT(worker.tasks, SizeIs(1));
+  EXPECT_EQ(worker.tasks[0].id, id);
+}
+
+TEST_P(ClaimerLoop, DoesNotAskTheStoreForNothing) {
+  Claimer claimer(faulty(), log(), [] {});
+  Worker worker;
+  claimer.run_once(node_now());
+  EXPECT_EQ(faulty().claims, 0);
+  claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  for (int i = 0; i < 5; ++i) claimer.run_once(node_now());
+  EXPECT_EQ(faulty().claims, 1);
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_EQ(faulty().claims, 2);
+}
+
+TEST_P(ClaimerLoop, AfterItsTimeAWorkerGetsNothing) {
+  Claimer claimer(tasks(), log(), [] {});
+  Worker worker;
+  claimer.wait(wish(), node_now() + 300ms, worker.deliver());
+  EXPECT_EQ(claimer.run_once(node_now()), node_now() + 300ms);
+  pass(300ms);
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 1);
+  EXPECT_THAT(worker.tasks, IsEmpty());
+  EXPECT_EQ(worker.failure, std::nullopt);
+  EXPECT_EQ(claimer.waiting(), 0U);
+}
+
+TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneWasGivenIsReleasedAtOnce) {
+  Claimer claimer(tasks(), log(), [] {});
+  (void)submit_many(2);
+  Worker worker;
+  worker.is_gone = true;
+  claimer.wait(wish(2), node_now() + 1min, worker.deliver());
+  claimer.run_once(node_now());
+  const auto leases = claim_up_to(5, "worker-2");
+  ASSERT_THAT(leases, SizeIs(2));
+  EXPECT_EQ(leases[0].attempt, 2);
+  EXPECT_EQ(get(leases[0].id).tries, 0);
+}
+
+TEST_P(ClaimerLoop, AForgottenWorkerIsNotCalled) {
+  Claimer claimer(tasks(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  const auto ticket = claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  EXPECT_TRUE(claimer.forget(ticket));
+  EXPECT_FALSE(claimer.forget(ticket));
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 0);
+  EXPECT_EQ(queue().ready, 1);
+}
+
+TEST_P(ClaimerLoop, AClaimWhoseAnswerWasLostIsFoundByItsToken) {
+  Claimer claimer(faulty(), log(), [] {});
+  const TaskId id = submit();
+  Worker worker;
+  claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 0);
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  ASSERT_THAT(worker.tasks, SizeIs(1));
+  EXPECT_EQ(worker.tasks[0].id, id);
+  EXPECT_EQ(worker.tasks[0].attempt, 1);
+}
+
+TEST_P(ClaimerLoop, AClaimThatDidNothingIsMadeAgain) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kBefore;
+  claimer.run_once(node_now());
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_THAT(worker.tasks, SizeIs(1));
+}
+
+TEST_P(ClaimerLoop, TasksOfAWorkerThatGaveUpMeanwhileAreReleased) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  claimer.wait(wish(), node_now() + 500ms, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  pass(500ms);
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.failure, ErrorCode::kUnavailable);
+  EXPECT_EQ(queue().running, 1);
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_EQ(queue().running, 0);
+  EXPECT_EQ(claim("worker-2").attempt, 2);
+}
+
+TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  const auto ticket = claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  EXPECT_TRUE(claimer.forget(ticket));
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 0);
+  EXPECT_EQ(queue().ready, 1);
+}
+
+}  // namespace
+}  // namespace horae::testing

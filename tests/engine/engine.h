@@ -1,0 +1,51 @@
+// The world of a loop's test: a store with a clock that the test moves, and the monotonic clock of a node beside it.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "tests/engine/faulty_tasks.h"
+#include "tests/store_contract/contract.h"
+
+namespace horae::testing {
+
+class EngineTest : public Contract {
+ protected:
+  // Time passes for the store and for the node.
+  void pass(Duration by) {
+    advance(by);
+    node_.advance(by);
+  }
+
+  MonotonicTime node_now() const { return node_.now(); }
+  Logger log() { return {said_, node_}; }
+  std::string said() const { return said_.str(); }
+  FaultyTasks& faulty() { return faulty_; }
+
+  // What a loop tells about queues with ready tasks.
+  std::function<void(const std::vector<std::string>&)> note_ready() {
+    return [this](const std::vector<std::string>& queues) { ready_.insert(ready_.end(), queues.begin(), queues.end()); };
+  }
+  const std::vector<std::string>& ready() const { return ready_; }
+
+ private:
+  ManualClock node_;
+  std::ostringstream said_;
+  FaultyTasks faulty_{tasks()};
+  std::vector<std::string> ready_;
+};
+
+class PromoterLoop : public EngineTest {};
+class MonitorLoop : public EngineTest {};
+class RetentionLoop : public EngineTest {};
+class ClaimerLoop : public EngineTest {};
+
+}  // namespace horae::testing
+
+#define HORAE_ENGINE_TESTS(maker)                 \
+  HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)  \
+  HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)   \
+  HORAE_STORE_CONTRACT_PART(RetentionLoop, maker) \
+  HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)

@@ -1,0 +1,20 @@
+#include "tests/engine/engine.h"
+#include "tests/store_contract/model_backend.h"
+#include "tests/store_contract/sqlite_backend.h"
+
+namespace horae::testing {
+namespace {
+
+const BackendMaker kModel{"model", make_model_backend};
+const BackendMaker kSqlite{"sqlite", make_sqlite_backend};
+
+}  // namespace
+
+#define HORAE_EACH_STORE(fixture)                                                                                     \
+  INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::Values(kModel, kSqlite), [](const auto& each) { return each.param.name; });
+HORAE_EACH_STORE(PromoterLoop)
+HORAE_EACH_STORE(MonitorLoop)
+HORAE_EACH_STORE(RetentionLoop)
+HORAE_EACH_STORE(ClaimerLoop)
+
+}  // namespace horae::testing

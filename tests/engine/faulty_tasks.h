@@ -1,0 +1,76 @@
+// A store that is away when the test says so, before a call has done its work or after.
+#pragma once
+
+#include "store/task_store.h"
+
+namespace horae::testing {
+
+class FaultyTasks final : public TaskStore {
+ public:
+  enum class Fault {
+    kNone,
+    kBefore,  // nothing is done, and the caller is told that the store is away
+    kAfter,   // it is done, and the caller is told the same
+  };
+
+  explicit FaultyTasks(TaskStore& store) : store_(store) {}
+
+  Fault fault = Fault::kNone;
+  int claims = 0;  // calls, with whatever number of wishes
+
+  Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
+    return call([&] { return store_.submit(submissions); });
+  }
+  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+    ++claims;
+    return call([&] { return store_.claim(wishes); });
+  }
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
+    return call([&] { return store_.leases_of(token); });
+  }
+  Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
+    return call([&] { return store_.settle(settlements); });
+  }
+  Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
+    return call([&] { return store_.cancel(wishes); });
+  }
+  Result<PromoteOutcome> promote_due(std::size_t max) override {
+    return call([&] { return store_.promote_due(max); });
+  }
+  Result<Watch> look() override {
+    return call([&] { return store_.look(); });
+  }
+  Result<bool> extend_leases(const std::optional<Instant>& seen) override {
+    return call([&] { return store_.extend_leases(seen); });
+  }
+  Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override {
+    return call([&] { return store_.expire_leases(wish); });
+  }
+  Result<PurgeOutcome> purge(std::size_t max) override {
+    return call([&] { return store_.purge(max); });
+  }
+  Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override {
+    return call([&] { return store_.get(ids); });
+  }
+  Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override {
+    return call([&] { return store_.find(queue, key); });
+  }
+  Result<Page> list(const ListQuery& query) override {
+    return call([&] { return store_.list(query); });
+  }
+
+ private:
+  template <typename Call>
+  auto call(Call call) -> decltype(call()) {
+    if (fault == Fault::kBefore) return away();
+    auto answer = call();
+    if (fault == Fault::kAfter) return away();
+    return answer;
+  }
+
+  static Error away() { return {ErrorCode::kUnavailable, "the test took the store away"}; }
+
+  TaskStore& store_;
+};
+
+}  // namespace horae::testing

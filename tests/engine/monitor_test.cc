@@ -1,0 +1,151 @@
+#include "engine/monitor.h"
+
+#include "tests/engine/engine.h"
+
+namespace horae::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Lets time pass with a monitor that runs when it wants to.
+void watch(horae::Monitor& monitor, Duration until, const std::function<void(Duration)>& pass,
+           const std::function<MonotonicTime()>& node_now) {
+  const MonotonicTime end = node_now() + until;
+  while (node_now() < end) {
+    const MonotonicTime next = std::min(std::max(monitor.run_once(node_now()), node_now() + 1ms), end);
+    pass(next - node_now());
+  }
+  monitor.run_once(node_now());
+}
+
+#define WATCH(monitor, time) \
+  watch(monitor, time, [&](Duration by) { pass(by); }, [&] { return node_now(); })
+
+TEST_P(MonitorLoop, TakesATaskFromAnOwnerThatIsSilent) {
+  horae::Monitor monitor(tasks(), log(), note_ready());
+  const Lease lease = start();
+  WATCH(monitor, kDefaultLease);
+  EXPECT_EQ(state_of(lease.id), State::kRunning);  // to the last moment
+  WATCH(monitor, 1s);
+  const Task task = get(lease.id);
+  EXPECT_EQ(task.state, State::kReady);
+  EXPECT_EQ(task.tries, 1);
+  EXPECT_EQ(task.progress, 0.0);
+  EXPECT_EQ(newest_entry_of(lease.id).kind, HistoryKind::kTimeout);
+  EXPECT_THAT(ready(), ElementsAre(kQueue));
+  EXPECT_THAT(said(), HasSubstr("lease expired"));
+}
+
+TEST_P(MonitorLoop, LeavesATaskToAnOwnerThatBeats) {
+  horae::Monitor monitor(tasks(), log(), note_ready());
+  const Lease lease = start();
+  for (int i = 0; i < 10; ++i) {
+    WATCH(monitor, kDefaultLease / 3);
+    ASSERT_EQ(heartbeat(lease), Verdict::kAccepted);
+  }
+  EXPECT_THAT(ready(), IsEmpty());
+  EXPECT_EQ(complete(lease), Verdict::kAccepted);
+}
+
+TEST_P(MonitorLoop, ATaskWithoutAttemptsLeftIsAborted) {
+  horae::Monitor monitor(tasks(), log(), note_ready());
+  const Lease lease = start({.max_attempts = 1});
+  WATCH(monitor, kDefaultLease + 1s);
+  EXPECT_EQ(state_of(lease.id), State::kAborted);
+  EXPECT_EQ(get(lease.id).errors.at(0).code, "attempts_exhausted");
+  EXPECT_THAT(ready(), IsEmpty());
+}
+
+TEST_P(MonitorLoop, AYieldedTaskGetsNoTimeout) {
+  horae::Monitor monitor(tasks(), log(), note_ready());
+  const Lease lease = start();
+  (void)yield(lease);
+  WATCH(monitor, kDefaultLease * 2);
+  EXPECT_EQ(newest_entry_of(lease.id).kind, HistoryKind::kYield);
+  EXPECT_EQ(get(lease.id).tries, 0);
+}
+
+TEST_P(MonitorLoop, AnOutageIsNotTheWorkersFault) {
+  horae::Monitor monitor(faulty(), log(), note_ready());
+  const Lease lease = start();
+  WATCH(monitor, 5s);
+  // The store is away for 30 s: nobody can beat, and nobody can look.
+  faulty().fault = FaultyTasks::Fault::kBefore;
+  WATCH(monitor, 30s);
+  faulty().fault = FaultyTasks::Fault::kNone;
+  monitor.run_once(node_now());
+  EXPECT_EQ(state_of(lease.id), State::kRunning);
+  EXPECT_THAT(said(), HasSubstr("extended all leases"));
+  // The worker comes back within its lease.
+  WATCH(monitor, kDefaultLease / 2);
+  EXPECT_EQ(heartbeat(lease), Verdict::kAccepted);
+  WATCH(monitor, kDefaultLease / 2);
+  EXPECT_EQ(complete(lease), Verdict::kAccepted);
+  EXPECT_EQ(get(lease.id).attempt, 1);
+}
+
+TEST_P(MonitorLoop, NodesThatWereAllDownExtendFirst) {
+  const Lease lease = start();
+  {
+    horae::Monitor before(tasks(), log(), note_ready());
+    WATCH(before, 1s);
+  }
+  pass(1h);
+  horae::Monitor after(tasks(), log(), note_ready());
+  after.run_once(node_now());
+  EXPECT_EQ(state_of(lease.id), State::kRunning);
+  EXPECT_EQ(get(lease.id).lease_expires, now() + kDefaultLease);
+}
+
+TEST_P(MonitorLoop, AClockThatJumpsExpiresNothingThatIsAlive) {
+  for (const Duration jump : {Duration(1h), Duration(-1h), Duration(2s)}) {
+    horae::Monitor monitor(tasks(), log(), note_ready());
+    const Lease lease = start();
+    WATCH(monitor, 3s);
+    step_clock(jump);
+    monitor.run_once(node_now());
+    EXPECT_EQ(state_of(lease.id), State::kRunning);
+    EXPECT_EQ(get(lease.id).lease_expires, now() + kDefaultLease);
+    WATCH(monitor, 3s);
+    EXPECT_EQ(complete(lease), Verdict::kAccepted);
+  }
+}
+
+TEST_P(MonitorLoop, TwoNodesExpireALeaseOnce) {
+  horae::Monitor one(tasks(), log(), note_ready());
+  horae::Monitor other(tasks(), log(), note_ready());
+  (void)submit_many(4);
+  (void)claim_up_to(4);
+  for (int second = 0; second <= 11; ++second) {
+    together(2, [&](int node) { (node == 0 ? one : other).run_once(node_now()); });
+    pass(1s);
+  }
+  one.run_once(node_now());
+  for (const Lease& lease : claim_up_to(10)) {
+    EXPECT_EQ(lease.attempt, 2);
+    EXPECT_EQ(get(lease.id).tries, 1);
+  }
+  EXPECT_EQ(queue().running, 4);
+}
+
+TEST_P(MonitorLoop, RunsAgainAtOnceWhileMoreIsOverdue) {
+  horae::Monitor monitor(tasks(), log(), note_ready(), {.batch = 2});
+  (void)submit_many(3);
+  (void)claim_up_to(3);
+  WATCH(monitor, kDefaultLease);
+  pass(1ms);
+  EXPECT_EQ(monitor.run_once(node_now()), node_now());
+  EXPECT_GT(monitor.run_once(node_now()), node_now());
+  EXPECT_EQ(queue().ready, 3);
+}
+
+TEST_P(MonitorLoop, RestsWhenNothingRuns) {
+  horae::Monitor monitor(tasks(), log(), note_ready());
+  EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1s);
+  EXPECT_EQ(look().stamp, std::nullopt);
+}
+
+}  // namespace
+}  // namespace horae::testing

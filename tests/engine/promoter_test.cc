@@ -1,0 +1,68 @@
+#include "engine/promoter.h"
+
+#include "tests/engine/engine.h"
+
+namespace horae::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST_P(PromoterLoop, MakesReadyWhatIsDueAndNothingEarlier) {
+  Promoter promoter(tasks(), log(), note_ready());
+  const TaskId due = submit({.run_at = now() + 1s});
+  const TaskId later = submit({.run_at = now() + 1s + 1us});
+  promoter.run_once(node_now());
+  EXPECT_EQ(state_of(due), State::kScheduled);
+  pass(1s);
+  promoter.run_once(node_now());
+  EXPECT_EQ(state_of(due), State::kReady);
+  EXPECT_EQ(state_of(later), State::kScheduled);
+  EXPECT_THAT(ready(), ElementsAre(kQueue));
+}
+
+TEST_P(PromoterLoop, RunsAgainWhenTheNextTaskIsDue) {
+  Promoter promoter(tasks(), log(), note_ready());
+  EXPECT_EQ(promoter.run_once(node_now()), node_now() + 1s);  // others may schedule something
+  (void)submit({.run_at = now() + 300ms});
+  EXPECT_EQ(promoter.run_once(node_now()), node_now() + 300ms);
+}
+
+TEST_P(PromoterLoop, RunsAgainAtOnceWhileMoreIsDue) {
+  Promoter promoter(tasks(), log(), note_ready(), {.batch = 2});
+  (void)submit_many(3, {.run_at = now() + 1s});
+  pass(2s);
+  EXPECT_EQ(promoter.run_once(node_now()), node_now());
+  EXPECT_EQ(queue().ready, 2);
+  promoter.run_once(node_now());
+  EXPECT_EQ(queue().ready, 3);
+}
+
+TEST_P(PromoterLoop, TwoNodesMakeEachTaskReadyOnce) {
+  Promoter one(tasks(), log(), note_ready(), {.batch = 3});
+  Promoter other(tasks(), log(), note_ready(), {.batch = 3});
+  (void)submit_many(5, {.run_at = now() + 1s});
+  pass(1s);
+  together(2, [&](int node) { (node == 0 ? one : other).run_once(node_now()); });
+  one.run_once(node_now());
+  EXPECT_EQ(claim_up_to(10).size(), 5U);
+}
+
+TEST_P(PromoterLoop, AStoreThatIsAwayIsAskedAgain) {
+  Promoter promoter(faulty(), log(), note_ready());
+  const TaskId id = submit({.run_at = now() + 1s});
+  pass(1s);
+  faulty().fault = FaultyTasks::Fault::kBefore;
+  EXPECT_EQ(promoter.run_once(node_now()), node_now() + 1s);
+  EXPECT_THAT(said(), HasSubstr("cannot promote due tasks"));
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  promoter.run_once(node_now());
+  EXPECT_THAT(ready(), IsEmpty());
+  faulty().fault = FaultyTasks::Fault::kNone;
+  promoter.run_once(node_now());
+  EXPECT_EQ(state_of(id), State::kReady);
+}
+
+}  // namespace
+}  // namespace horae::testing
