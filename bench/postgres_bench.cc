@@ -217,8 +217,8 @@ Spread ratio_of(const std::vector<Figures>& ours, const std::vector<Figures>& ot
 
 void compare_lives(World& world, const std::vector<int>& connection_counts, const std::vector<int>& batches,
                    Results& results) {
-  fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n\n", kRounds,
-             kSeconds);
+  fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n\n",
+             kRounds, kSeconds);
   fmt::print("{:>5} {:>5}  {:<5} {:>9} {:>10} {:>12} {:>12}   {}\n", "conns", "batch", "what", "lives/s", "WAL B/life",
              "server us", "client us", "store : this (quartiles)");
   for (const int connections : connection_counts) {
@@ -298,15 +298,17 @@ void fill_archive(World& world, const std::string& url, int millions) {
   const std::string database = url.substr(url.rfind('/') + 1);
   (void)open_postgres_store(url);
   auto& server = world.server();
-  server.run_sql("insert into queue (name, retention) values ('bench', 604800000000000) on conflict do nothing", database);
+  server.run_sql("insert into queue (name, retention) values ('bench', 604800000000000) on conflict do nothing",
+                 database);
   for (int i = 0; i < millions; ++i) {
-    const std::string numbers = fmt::format(
-        "(select floor(extract(epoch from now()) / 86400)::bigint - {} << 40) + {}::bigint * 1000000", i % 2 ? 1 : 0,
-        2000 + i);
-    server.run_sql(fmt::format("insert into task (seq, id, created_at, queue, priority, spec)"
-                               " select {} + n, gen_random_uuid(), now(), 1, 50, '{}' from generate_series(0, 999999) n",
-                               numbers, kSpec),
-                   database);
+    const std::string numbers =
+        fmt::format("(select floor(extract(epoch from now()) / 86400)::bigint - {} << 40) + {}::bigint * 1000000",
+                    i % 2 ? 1 : 0, 2000 + i);
+    server.run_sql(
+        fmt::format("insert into task (seq, id, created_at, queue, priority, spec)"
+                    " select {} + n, gen_random_uuid(), now(), 1, 50, '{}' from generate_series(0, 999999) n",
+                    numbers, kSpec),
+        database);
     server.run_sql(
         fmt::format("insert into outcome (lo, hi, queue, state, attempt, tries, finished_at, owner, started_at)"
                     " select {0} + n, {0} + n + 24, 1, 3, 1, 0, now(), 'worker-1', now()"

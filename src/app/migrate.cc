@@ -14,9 +14,9 @@ namespace {
 // For people and their logs: the places where a URL of PostgreSQL may have a password are masked, and rather too much
 // than too little.
 std::string without_password(const std::string& url) {
-  static const std::regex user("(://[^:/?@]*):.*@");
-  static const std::regex option("([?&][a-z]*password=)[^&]*");
-  return std::regex_replace(std::regex_replace(url, user, "$1:***@"), option, "$1***");
+  static const std::regex kUser("(://[^:/?@]*):.*@");
+  static const std::regex kOption("([?&][a-z]*password=)[^&]*");
+  return std::regex_replace(std::regex_replace(url, kUser, "$1:***@"), kOption, "$1***");
 }
 
 Result<MigrationReport> migrate_any(const std::string& url, bool dry_run) {

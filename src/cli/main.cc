@@ -32,7 +32,8 @@ int run(int argc, char** argv) {
   CLI::App* migrate = app.add_subcommand("migrate", "Bring a store to the schema of this version");
   std::string store = horae::kDefaultStore;
   bool dry_run = false;
-  migrate->add_option("--store", store, "The store: sqlite:PATH or postgresql://USER@HOST/DATABASE")->capture_default_str();
+  migrate->add_option("--store", store, "The store: sqlite:PATH or postgresql://USER@HOST/DATABASE")
+      ->capture_default_str();
   migrate->add_flag("--dry-run", dry_run, "Only tell what would be done");
   CLI11_PARSE(app, argc, argv);
 

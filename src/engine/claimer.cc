@@ -33,8 +33,9 @@ void Claimer::on_ready(const std::vector<std::string>& queues) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [ticket, waiting] : waiting_) {
-      const bool concerns = std::ranges::any_of(
-          waiting.wish.queues, [&](const std::string& queue) { return std::ranges::find(queues, queue) != queues.end(); });
+      const bool concerns = std::ranges::any_of(waiting.wish.queues, [&](const std::string& queue) {
+        return std::ranges::find(queues, queue) != queues.end();
+      });
       waiting.is_due = waiting.is_due || concerns;
       any = any || concerns;
     }
@@ -144,11 +145,8 @@ void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
 // The attempts were never started: they cost no try.
 void Claimer::release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks) {
   for (const LeasedTask& task : tasks) {
-    unreleased_.push_back({.event = Event::kRelease,
-                           .id = task.id,
-                           .number = task.number,
-                           .attempt = task.attempt,
-                           .owner = wish.owner});
+    unreleased_.push_back(
+        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = wish.owner});
   }
   finish_leftovers();
 }

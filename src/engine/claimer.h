@@ -76,8 +76,8 @@ class Claimer final : public Loop {
   const ClaimerOptions options_;
 
   mutable std::mutex mutex_;
-  Waitings waiting_;         // guarded by mutex_
-  Ticket next_ticket_ = 1;   // guarded by mutex_
+  Waitings waiting_;        // guarded by mutex_
+  Ticket next_ticket_ = 1;  // guarded by mutex_
 
   // Used by run_once() only.
   MonotonicTime next_poll_;

@@ -7,8 +7,8 @@
 
 namespace horae {
 
-// No loop owns a thread, sleeps or asks for the time: production drives them with threads (runner.h), the simulator with
-// a virtual clock. All of them may run on all nodes at once.
+// No loop owns a thread, sleeps or asks for the time: production drives them with threads (runner.h), the simulator
+// with a virtual clock. All of them may run on all nodes at once.
 //
 // Threads: one at a time for each loop, unless a loop says more.
 class Loop {

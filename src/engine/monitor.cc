@@ -44,8 +44,7 @@ void Monitor::extend(const Watch& seen, std::string_view why) {
 }
 
 bool Monitor::expire(const Watch& seen) {
-  const auto outcome =
-      tasks_.expire_leases({.seen = seen.stamp, .silence = options_.silence, .max = options_.batch});
+  const auto outcome = tasks_.expire_leases({.seen = seen.stamp, .silence = options_.silence, .max = options_.batch});
   if (!outcome.ok()) {
     log_.warn("cannot expire leases", {{"reason", outcome.error().message}});
     return false;

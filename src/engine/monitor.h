@@ -14,13 +14,13 @@ namespace horae {
 
 struct MonitorOptions {
   Duration poll = std::chrono::seconds(1);
-  Duration silence = kDefaultLease / 3;               // nobody looked for longer: an outage, not the workers' fault
-  Duration largest_jump = std::chrono::seconds(1);    // of the store's clock against ours
+  Duration silence = kDefaultLease / 3;             // nobody looked for longer: an outage, not the workers' fault
+  Duration largest_jump = std::chrono::seconds(1);  // of the store's clock against ours
   std::size_t batch = kMaxBatch;
 };
 
-// Each pass stamps the store's time in the store, as long as there are leases. After an outage, which is a stamp that is
-// too old or a clock that jumped, all leases are extended before any may expire: their owners could not beat, or the
+// Each pass stamps the store's time in the store, as long as there are leases. After an outage, which is a stamp that
+// is too old or a clock that jumped, all leases are extended before any may expire: their owners could not beat, or the
 // clock lies. See DESIGN section 2.
 class Monitor final : public Loop {
  public:

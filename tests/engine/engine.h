@@ -26,7 +26,8 @@ class EngineTest : public Contract {
 
   // What a loop tells about queues with ready tasks.
   std::function<void(const std::vector<std::string>&)> note_ready() {
-    return [this](const std::vector<std::string>& queues) { ready_.insert(ready_.end(), queues.begin(), queues.end()); };
+    return
+        [this](const std::vector<std::string>& queues) { ready_.insert(ready_.end(), queues.begin(), queues.end()); };
   }
   const std::vector<std::string>& ready() const { return ready_; }
 

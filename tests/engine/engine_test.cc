@@ -10,8 +10,9 @@ const BackendMaker kSqlite{"sqlite", make_sqlite_backend};
 
 }  // namespace
 
-#define HORAE_EACH_STORE(fixture)                                                                                     \
-  INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::Values(kModel, kSqlite), [](const auto& each) { return each.param.name; });
+#define HORAE_EACH_STORE(fixture)                                         \
+  INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::Values(kModel, kSqlite), \
+                           [](const auto& each) { return each.param.name; });
 HORAE_EACH_STORE(PromoterLoop)
 HORAE_EACH_STORE(MonitorLoop)
 HORAE_EACH_STORE(RetentionLoop)

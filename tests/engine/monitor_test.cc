@@ -21,7 +21,8 @@ void watch(horae::Monitor& monitor, Duration until, const std::function<void(Dur
 }
 
 #define WATCH(monitor, time) \
-  watch(monitor, time, [&](Duration by) { pass(by); }, [&] { return node_now(); })
+  watch(                     \
+      monitor, time, [&](Duration by) { pass(by); }, [&] { return node_now(); })
 
 TEST_P(MonitorLoop, TakesATaskFromAnOwnerThatIsSilent) {
   horae::Monitor monitor(tasks(), log(), note_ready());

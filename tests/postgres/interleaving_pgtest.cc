@@ -38,8 +38,9 @@ class Interleaving : public ::testing::TestWithParam<std::tuple<Operation, Opera
   }
 
   bool somebody_waits() {
-    return scene_.database().value("select exists (select from pg_stat_activity where datname = current_database()"
-                                   " and wait_event_type = 'Lock')") == "t";
+    return scene_.database().value(
+               "select exists (select from pg_stat_activity where datname = current_database()"
+               " and wait_event_type = 'Lock')") == "t";
   }
 
   // False if it neither ends nor waits for a lock.
@@ -57,8 +58,9 @@ class Interleaving : public ::testing::TestWithParam<std::tuple<Operation, Opera
       if (running.has_ended) return true;
       scene_.database().pause();
     }
-    (void)scene_.database().value("select count(pg_terminate_backend(pid)) from pg_stat_activity"
-                                  " where datname = current_database() and pid <> pg_backend_pid()");
+    (void)scene_.database().value(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid()");
     return false;
   }
 

@@ -57,8 +57,8 @@ class Ledger {
 
   const std::string brief_;
   mutable std::mutex mutex_;
-  std::map<TaskId, Record> records_;          // guarded by mutex_, as all below
-  std::vector<TaskId> created_;               // in the order of their notes
+  std::map<TaskId, Record> records_;  // guarded by mutex_, as all below
+  std::vector<TaskId> created_;       // in the order of their notes
   std::map<std::string, std::size_t> counts_;
   std::vector<std::string> complaints_;
   std::size_t purged_ = 0;

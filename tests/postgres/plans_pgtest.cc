@@ -30,8 +30,9 @@ class Plans : public ::testing::Test {
   // The statistics of a session are complete when it has ended.
   void close() {
     store_.reset();
-    const char* others = "select count(*) from pg_stat_activity where datname = current_database()"
-                         " and backend_type = 'client backend' and pid <> pg_backend_pid()";
+    const char* others =
+        "select count(*) from pg_stat_activity where datname = current_database()"
+        " and backend_type = 'client backend' and pid <> pg_backend_pid()";
     while (database_.value(others) != "0") database_.pause();
   }
 

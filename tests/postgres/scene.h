@@ -18,10 +18,9 @@ namespace horae::testing {
 
 enum class Operation { kSubmit, kClaim, kComplete, kHeartbeat, kRelease, kExpire, kPromote, kCancel, kGet, kPurge };
 
-inline constexpr Operation kAllOperations[] = {Operation::kSubmit,  Operation::kClaim,   Operation::kComplete,
-                                               Operation::kHeartbeat, Operation::kRelease, Operation::kExpire,
-                                               Operation::kPromote, Operation::kCancel,  Operation::kGet,
-                                               Operation::kPurge};
+inline constexpr Operation kAllOperations[] = {
+    Operation::kSubmit, Operation::kClaim,   Operation::kComplete, Operation::kHeartbeat, Operation::kRelease,
+    Operation::kExpire, Operation::kPromote, Operation::kCancel,   Operation::kGet,       Operation::kPurge};
 
 std::string_view name_of(Operation operation);  // "Submit"
 

@@ -93,9 +93,8 @@ Told tell_submit(const std::vector<Submission>& asked, const Result<std::vector<
       if (holder != keys.end()) told.facts[holder->second].push_back([](Seen& seen) { return !seen.exists; });
     } else {
       const bool present = outcome.kind == SubmitOutcome::Kind::kPresent;
-      told.facts[outcome.id].push_back([present, state = outcome.state](Seen& seen) {
-        return present && seen.exists && seen.state == state;
-      });
+      told.facts[outcome.id].push_back(
+          [present, state = outcome.state](Seen& seen) { return present && seen.exists && seen.state == state; });
     }
   }
   return told;

@@ -32,8 +32,8 @@ using Fact = std::function<bool(Seen&)>;
 struct Told {
   std::optional<Error> error;
   std::map<TaskId, std::vector<Fact>> facts;
-  Fact moves;             // what it may have done to any task, without naming it
-  std::size_t moved = 0;  // to so many
+  Fact moves;                  // what it may have done to any task, without naming it
+  std::size_t moved = 0;       // to so many
   bool found_nothing = false;  // a claim that came back empty
 };
 

@@ -18,14 +18,16 @@ std::string lock_in(const char* table, const std::string& columns) {
 }
 
 const Sql kLockRuns{"cancel_lock_runs", lock_in("run", kRunColumns)};
-const Sql kLockLeases{"cancel_lock_leases", "select " + std::string(kLeaseColumns) +
-                                                " from unnest($1::bigint[]) as w(seq) cross join lateral (select * from"
-                                                " lease as x where x.lo > w.seq - 64 and x.lo <= w.seq and x.hi >= w.seq"
-                                                " order by x.lo for update) as l"};
-const Sql kLockDelayed{"cancel_lock_delayed",
-                       lock_in("delayed",
-                               "r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
-                               " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at")};
+const Sql kLockLeases{"cancel_lock_leases",
+                      "select " + std::string(kLeaseColumns) +
+                          " from unnest($1::bigint[]) as w(seq) cross join lateral (select * from"
+                          " lease as x where x.lo > w.seq - 64 and x.lo <= w.seq and x.hi >= w.seq"
+                          " order by x.lo for update) as l"};
+const Sql kLockDelayed{
+    "cancel_lock_delayed",
+    lock_in("delayed",
+            "r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
+            " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at")};
 const Sql kLockAll{"cancel_lock_all", "lock table run, lease, delayed in share row exclusive mode"};
 
 constexpr int kMostLooks = 5;
@@ -73,8 +75,8 @@ class Batch {
       std::vector<std::int64_t> rest;
       std::ranges::copy_if(wanted, std::back_inserter(rest), [&](std::int64_t number) { return !is_held(number); });
       standings_ = find_standings(transaction_, rest);
-      const bool all_ended = std::ranges::all_of(
-          standings_, [](const auto& standing) { return is_terminal(standing.second.state); });
+      const bool all_ended =
+          std::ranges::all_of(standings_, [](const auto& standing) { return is_terminal(standing.second.state); });
       if (all_ended || look == kMostLooks) break;
     }
     return !transaction_.failed();

@@ -28,18 +28,20 @@ const Sql kLockHeads{
 const Sql kWaitForOthers{
     "wait_for_others",
     "select r.lo from unnest($1::integer[]) as w(no) join queue as q on q.no = w.no and not q.paused"
-    " cross join lateral (select lo from run where run.queue = q.no order by run.queue, run.rank, run.at, run.lo limit 1"
+    " cross join lateral (select lo from run where run.queue = q.no order by run.queue, run.rank, run.at, run.lo limit "
+    "1"
     " for update) as r"
     " where not (select stopped from control) limit 1"};
 const Sql kIsAnyReady{"is_any_ready",
                       "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
 
 // $3 and $4, the lowest and the highest number, let the other days' partitions alone.
-const Sql kPayloads{"payloads",
-                    "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                    " cross join lateral (select seq, id, priority, spec from task"
-                    "  where task.seq >= r.lo and task.seq <= r.hi and task.seq >= $3::bigint and task.seq <= $4::bigint"
-                    "  offset 0) as t"};
+const Sql kPayloads{
+    "payloads",
+    "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+    " cross join lateral (select seq, id, priority, spec from task"
+    "  where task.seq >= r.lo and task.seq <= r.hi and task.seq >= $3::bigint and task.seq <= $4::bigint"
+    "  offset 0) as t"};
 
 const Sql kCheckpoints{"checkpoints",
                        "select p.seq, p.checkpoint from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
@@ -48,39 +50,27 @@ const Sql kCheckpoints{"checkpoints",
                        " where p.checkpoint is not null"};
 
 // A sequential scan of the running ranges: it is asked only after a lost reply.
-const Sql kOfToken{"of_token", "select l.lo, l.hi, l.queue, l.attempt, l.expires from lease as l where l.token = $1 order by l.lo"};
+const Sql kOfToken{"of_token",
+                   "select l.lo, l.hi, l.queue, l.attempt, l.expires from lease as l where l.token = $1 order by l.lo"};
 
 constexpr int kMostWaits = 3;
 constexpr double kWeightOfNews = 0.1;
 
-// Neighbours as one, in order.
-std::vector<Range> joined(std::vector<Range> ranges) {
-  std::ranges::sort(ranges);
-  std::vector<Range> joined;
-  for (const Range& range : ranges) {
-    if (!joined.empty() && joined.back().hi + 1 == range.lo) {
-      joined.back().hi = range.hi;
-    } else {
-      joined.push_back(range);
-    }
-  }
-  return joined;
-}
-
 // Fills in what the task rows say.
 class Payloads {
  public:
-  Payloads(Transaction& transaction, const std::vector<Range>& ranges, const std::vector<Range>& again)
+  // Asks for the task rows of `numbers`, and for the checkpoints of those in `again`.
+  Payloads(Transaction& transaction, std::vector<std::int64_t> numbers, const std::vector<Range>& again)
       : transaction_(transaction) {
-    const auto los = los_of(ranges);
-    const auto his = his_of(ranges);
-    payloads_ =
-        transaction.send(kPayloads, Params::of(los, his, *std::ranges::min_element(los), *std::ranges::max_element(his)));
+    if (const auto ranges = ranges_of(std::move(numbers)); !ranges.empty()) {
+      payloads_ =
+          transaction.send(kPayloads, Params::of(los_of(ranges), his_of(ranges), ranges.front().lo, ranges.back().hi));
+    }
     if (!again.empty()) checkpoints_ = transaction.send(kCheckpoints, Params::of(los_of(again), his_of(again)));
   }
 
   void fill(std::unordered_map<std::int64_t, LeasedTask*>& tasks) const {
-    for (const Row row : transaction_.rows(payloads_)) {
+    for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) {
       const auto task = tasks.find(row.integer(0));
       if (task == tasks.end()) continue;
       task->second->id = row.uuid(1);
@@ -96,7 +86,7 @@ class Payloads {
 
  private:
   Transaction& transaction_;
-  std::size_t payloads_ = 0;
+  std::optional<std::size_t> payloads_;
   std::optional<std::size_t> checkpoints_;
 };
 
@@ -142,7 +132,8 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
       }
     }
     std::vector<LeaseRange> leases;
-    std::vector<Range> ranges, again;
+    std::vector<Range> again;
+    std::vector<std::int64_t> unknown;
     Answer answer(wishes.size());
     std::unordered_map<std::int64_t, LeasedTask*> tasks;
     for (std::size_t i = 0; i < wishes.size(); ++i) {
@@ -162,7 +153,6 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
                              .expires = expires};
             lease.life.range = {first.number, last.number};
             ++lease.life.attempt;
-            ranges.push_back(lease.life.range);
             if (lease.life.attempt > 1) again.push_back(lease.life.range);
             leases.push_back(std::move(lease));
           });
@@ -174,6 +164,7 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
                              .lease_expires = expires});
         tasks[each.number] = &answer[i].back();
       }
+      std::ranges::copy(known_.fill(answer[i]), std::back_inserter(unknown));
     }
     if (leases.empty()) {
       if (auto done = transaction.commit(); !done.ok()) return done.error();
@@ -182,10 +173,10 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
     delete_runs(transaction, gone);
     insert_runs(transaction, rest);
     insert_leases(transaction, leases);
-    const Payloads payloads(transaction, joined(std::move(ranges)), again);
+    const Payloads payloads(transaction, std::move(unknown), again);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     payloads.fill(tasks);
-    for (const auto& each : answer) ids_.remember(each);
+    for (const auto& each : answer) known_.remember_ids(each);
     for (const RunRange& run : rest) floors_.lower(run.life.queue, run.rank);
     const double cost = static_cast<double>(leases.size()) / static_cast<double>(tasks.size());
     runs_for_a_task_ = runs_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
@@ -299,6 +290,7 @@ Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
   return pool_.look<std::vector<LeasedTask>>([&](Transaction& transaction) -> Result<std::vector<LeasedTask>> {
     std::vector<LeasedTask> tasks;
     std::vector<Range> ranges;
+    std::vector<std::int64_t> numbers;
     const Rows leases = transaction.run(kOfToken, Params::of(token));
     std::set<int> queues;
     for (const Row row : leases) queues.insert(row.small(2));
@@ -306,6 +298,7 @@ Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
     for (const Row row : leases) {
       ranges.push_back({row.integer(0), row.integer(1)});
       for (std::int64_t number = ranges.back().lo; number <= ranges.back().hi; ++number) {
+        numbers.push_back(number);
         tasks.push_back(
             {.number = number, .queue = names[row.small(2)], .attempt = row.small(3), .lease_expires = row.instant(4)});
       }
@@ -314,7 +307,7 @@ Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
       if (auto done = transaction.commit(); !done.ok()) return done.error();
       return tasks;
     }
-    const Payloads payloads(transaction, ranges, ranges);
+    const Payloads payloads(transaction, std::move(numbers), ranges);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     std::unordered_map<std::int64_t, LeasedTask*> by_number;
     for (LeasedTask& task : tasks) by_number[task.number] = &task;

@@ -12,7 +12,7 @@
 #include "model/rank.h"
 #include "store/lease.h"
 #include "stores/postgres/floors.h"
-#include "stores/postgres/known_ids.h"
+#include "stores/postgres/known_tasks.h"
 #include "stores/postgres/places.h"
 #include "stores/postgres/pool.h"
 #include "stores/postgres/queue_names.h"
@@ -24,8 +24,8 @@ namespace horae::postgres {
 // Threads: any thread at once.
 class Claimer {
  public:
-  Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownIds& ids)
-      : pool_(pool), names_(names), floors_(floors), ids_(ids) {}
+  Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownTasks& known)
+      : pool_(pool), names_(names), floors_(floors), known_(known) {}
 
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes);
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
@@ -35,10 +35,10 @@ class Claimer {
   struct Head {
     Ageing ageing;
     std::vector<RunRange> runs;
-    std::size_t first = 0;        // the first of them that has tasks left
-    std::int64_t next = 0;        // the first task left of it
-    bool is_all = false;          // nothing more is to be had in this queue
-    std::int64_t wanted = 0;      // tasks, by all wishes together
+    std::size_t first = 0;    // the first of them that has tasks left
+    std::int64_t next = 0;    // the first task left of it
+    bool is_all = false;      // nothing more is to be had in this queue
+    std::int64_t wanted = 0;  // tasks, by all wishes together
     std::int64_t given = 0;
     std::vector<bool> touched{};  // which of `runs` gave tasks
 
@@ -64,7 +64,7 @@ class Claimer {
   Pool& pool_;
   QueueNames& names_;
   Floors& floors_;
-  KnownIds& ids_;
+  KnownTasks& known_;
   std::atomic<double> runs_for_a_task_ = 0.25;  // how many ranges a task costs lately; a guess of how many to lock
 };
 

@@ -19,9 +19,12 @@ constexpr int kBinary = 1;
 
 // What every session needs. Generic plans, because ours do not depend on the values, and planning costs more than the
 // statements do; no JIT, which takes milliseconds to win microseconds.
-constexpr const char* kSettings = "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET timezone = 'UTC'";
+constexpr const char* kSettings =
+    "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET timezone = 'UTC'";
 // Behind a pooler settings must not outlive the transaction. Statements are planned each time there, with their values.
-constexpr const char* kSettingsPooled = "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('timezone', 'UTC', true)";
+constexpr const char* kSettingsPooled =
+    "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('timezone', 'UTC', "
+    "true)";
 constexpr const char* kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 constexpr const char* kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 

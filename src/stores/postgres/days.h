@@ -38,10 +38,10 @@ class Days {
   };
 
   Pool& pool_;
-  std::mutex mutex_;               // held while a new block is asked for, so that numbers follow the order of calls
-  std::int64_t today_ = 0;         // guarded by mutex_
-  std::set<std::int64_t> made_;    // guarded by mutex_; days with partitions, as far as we made or found them
-  Block block_;                    // guarded by mutex_; what is left of the newest one
+  std::mutex mutex_;             // held while a new block is asked for, so that numbers follow the order of calls
+  std::int64_t today_ = 0;       // guarded by mutex_
+  std::set<std::int64_t> made_;  // guarded by mutex_; days with partitions, as far as we made or found them
+  Block block_;                  // guarded by mutex_; what is left of the newest one
 };
 
 }  // namespace horae::postgres

@@ -13,12 +13,11 @@ const Sql kFindNumbers{
     "  select seq from task where task.id = w.id and task.seq >= w.lo and task.seq <= w.hi"
     "  union all select seq from task_id where task_id.id = w.id limit 1) as t"};
 
-const Sql kFindStandings{
-    "find_standings",
-    "select w.seq, p.state, p.attempt, p.owner, p.started_at, p.expires, p.ended_event,"
-    " coalesce(p.ended_owner, p.owner)"
-    " from unnest($1::bigint[]) as w(seq)"
-    " join place as p on p.lo > w.seq - 64 and p.lo <= w.seq and p.hi >= w.seq"};
+const Sql kFindStandings{"find_standings",
+                         "select w.seq, p.state, p.attempt, p.owner, p.started_at, p.expires, p.ended_event,"
+                         " coalesce(p.ended_owner, p.owner)"
+                         " from unnest($1::bigint[]) as w(seq)"
+                         " join place as p on p.lo > w.seq - 64 and p.lo <= w.seq and p.hi >= w.seq"};
 
 const Sql kFindQueueNames{"find_queue_names", "select no, name from queue where no = any($1::integer[])"};
 

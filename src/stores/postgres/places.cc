@@ -23,15 +23,19 @@ void add_life(Params& params, const Life& life) {
 }
 
 const ValuesStatement kInsertDelayed{
-    "insert_delayed", "insert into delayed (" + kLifeColumns + ", due, priority, updated_at)"
-                      " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
-                      " d.ended_owner, d.due, d.priority, coalesce(d.updated_at, horae_now()) from (",
+    "insert_delayed",
+    "insert into delayed (" + kLifeColumns +
+        ", due, priority, updated_at)"
+        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
+        " d.ended_owner, d.due, d.priority, coalesce(d.updated_at, horae_now()) from (",
     kLifeColumnCount + 3, ") as d(" + kLifeColumns + ", due, priority, updated_at)"};
 
 const ValuesStatement kInsertRuns{
-    "insert_runs", "insert into run (" + kLifeColumns + ", run_at, rank, at, updated_at)"
-                   " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
-                   " d.ended_owner, d.run_at, d.rank, d.at, coalesce(d.updated_at, horae_now()) from (",
+    "insert_runs",
+    "insert into run (" + kLifeColumns +
+        ", run_at, rank, at, updated_at)"
+        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
+        " d.ended_owner, d.run_at, d.rank, d.at, coalesce(d.updated_at, horae_now()) from (",
     kLifeColumnCount + 4, ") as d(" + kLifeColumns + ", run_at, rank, at, updated_at)"};
 
 const ValuesStatement kInsertLeases{
@@ -59,10 +63,9 @@ const Sql kDeleteDelayed{"delete_delayed", "delete from delayed where lo = any($
 const Sql kDeleteRuns{"delete_runs", "delete from run where lo = any($1::bigint[])"};
 const Sql kDeleteLeases{"delete_leases", "delete from lease where lo = any($1::bigint[])"};
 
-const Sql kResetProgress{
-    "reset_progress",
-    "update progress set progress = null from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-    " where seq >= r.lo and seq <= r.hi and progress is not null"};
+const Sql kResetProgress{"reset_progress",
+                         "update progress set progress = null from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                         " where seq >= r.lo and seq <= r.hi and progress is not null"};
 const Sql kForgetProgress{"forget_progress",
                           "delete from progress using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                           " where seq >= r.lo and seq <= r.hi"};

@@ -35,9 +35,9 @@ Result<void> check_batch(std::span<const Item> items, Check check) {
 class Tasks final : public TaskStore {
  public:
   Tasks(Pool& pool, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
-      : submitter_(pool, names, days, floors),
-        claimer_(pool, names, floors, ids_),
-        settler_(pool, floors, ids_),
+      : submitter_(pool, names, days, floors, known_),
+        claimer_(pool, names, floors, known_),
+        settler_(pool, floors, known_),
         canceller_(pool, floors),
         upkeep_(pool, days, floors, options.purge_delay),
         reader_(pool) {}
@@ -75,7 +75,7 @@ class Tasks final : public TaskStore {
   Result<Page> list(const ListQuery& query) override { return reader_.list(query); }
 
  private:
-  KnownIds ids_;  // before those that use it
+  KnownTasks known_;  // before those that use it
   Submitter submitter_;
   Claimer claimer_;
   Settler settler_;

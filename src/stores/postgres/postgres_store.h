@@ -33,8 +33,8 @@ struct PostgresStoreOptions {
 };
 
 // Opens the store (a URL as libpq reads it, with its TLS options) and brings its schema to the newest version; many
-// nodes may do so at once. The store's clock is the server's. kRefused if the server is not durable, its encoding is not
-// UTF8, or the database was written by a newer Horae; kUnavailable if it cannot be reached.
+// nodes may do so at once. The store's clock is the server's. kRefused if the server is not durable, its encoding is
+// not UTF8, or the database was written by a newer Horae; kUnavailable if it cannot be reached.
 Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, const PostgresStoreOptions& options = {});
 
 // What open_postgres_store() would do to the schema; done unless `dry_run`.

@@ -44,8 +44,11 @@ struct Item {
 std::vector<Range> shared(const std::vector<Item>& items) {
   std::vector<Range> ranges;
   for_each_range(
-      items, [](const Item& item) { return item.number; }, [](const Item& a, const Item& b) { return a.kind == b.kind; },
-      [&](const Item& first, const Item& last) { ranges.push_back({first.number, last.number}); });
+      items, [](const Item& item) { return item.number; },
+      [](const Item& a, const Item& b) { return a.kind == b.kind; },
+      [&](const Item& first, const Item& last) {
+        ranges.push_back({first.number, last.number});
+      });
   return ranges;
 }
 

@@ -52,7 +52,9 @@ Task read_task(const Row& row) {
             .priority = row.small(4),
             .spec = row.text(5),
             .state = state,
-            .progress = state == State::kCompleted ? 1.0 : row.is_null(7) ? 0.0 : row.real(7),
+            .progress = state == State::kCompleted ? 1.0
+                        : row.is_null(7)           ? 0.0
+                                                   : row.real(7),
             .created_at = row.instant(8),
             .updated_at = row.instant(9),
             .run_at = row.instant(10),
@@ -219,10 +221,11 @@ RangesOfList ranges_of_list(const ListQuery& query, const Position& from, std::i
                    of_queue + " order by rank, at, lo limit $5::bigint"},
               Params::of(query.queue, from.first, from.second, from.number, most)};
     case ListKind::kRunning:
-      return {{"list_running" + suffix,
-               "select started_at, 0::bigint, lo, hi from lease where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
-                   of_queue + " order by started_at, lo limit $4::bigint"},
-              Params::of(query.queue, since, from.number, most)};
+      return {
+          {"list_running" + suffix,
+           "select started_at, 0::bigint, lo, hi from lease where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
+               of_queue + " order by started_at, lo limit $4::bigint"},
+          Params::of(query.queue, since, from.number, most)};
     case ListKind::kFinished:
       return {{"list_finished" + suffix, "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint" +
                                              of_queue + " order by lo desc limit $3::bigint"},
@@ -288,8 +291,8 @@ std::size_t fill(Transaction& transaction, const ListQuery& query, const std::ve
       numbers.push_back(positions[i].number);
     }
     const std::size_t bytes_before = bytes;
-    const Rows rows = transaction.run(kListTasks, Params::of(numbers, states, query.queue, query.owner,
-                                                             query.created_from, query.created_before));
+    const Rows rows = transaction.run(
+        kListTasks, Params::of(numbers, states, query.queue, query.owner, query.created_from, query.created_before));
     for (const Row row : rows) {
       Task task = read_task(row);
       bytes += payload_bytes(task);

@@ -15,12 +15,11 @@ namespace horae::postgres {
 namespace {
 
 // Locks come in the order of the numbers, here and in all other statements, so that nobody waits in a circle.
-const Sql kLockLeases{"lock_leases",
-                      std::string("select ") + kLeaseColumns +
-                          ", horae_now() from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)"
-                          " cross join lateral (select * from lease"
-                          "  where lease.lo > w.lo - 64 and lease.lo <= w.hi and lease.hi >= w.lo"
-                          "  order by lease.lo for update) as l"};
+const Sql kLockLeases{"lock_leases", std::string("select ") + kLeaseColumns +
+                                         ", horae_now() from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)"
+                                         " cross join lateral (select * from lease"
+                                         "  where lease.lo > w.lo - 64 and lease.lo <= w.hi and lease.hi >= w.lo"
+                                         "  order by lease.lo for update) as l"};
 const Sql kLockAllLeases{"lock_all_leases", "lock table lease in share row exclusive mode"};
 
 const Sql kIds{"ids",
@@ -40,7 +39,8 @@ const Sql kSaveProgress{
     "save_progress",
     "insert into progress (seq, attempt, progress, checkpoint, updated_at)"
     " select seq, attempt, progress, checkpoint, horae_now()"
-    " from unnest($1::bigint[], $2::integer[], $3::double precision[], $4::text[]) as d(seq, attempt, progress, checkpoint)"
+    " from unnest($1::bigint[], $2::integer[], $3::double precision[], $4::text[]) as d(seq, attempt, progress, "
+    "checkpoint)"
     " on conflict (seq) do update set attempt = excluded.attempt,"
     " progress = coalesce(excluded.progress, progress.progress),"
     " checkpoint = coalesce(excluded.checkpoint, progress.checkpoint), updated_at = excluded.updated_at"};
@@ -67,21 +67,21 @@ struct Card {
   // What becomes of the lease.
   enum class Fate { kStays, kExtended, kFinished, kReady, kScheduled };
   Fate fate = Fate::kStays;
-  Duration length{};                     // of the extended lease
-  Instant expires;                       // of the extended lease
-  Instant due;                           // of the next turn or try
+  Duration length{};  // of the extended lease
+  Instant expires;    // of the extended lease
+  Instant due;        // of the next turn or try
   int tries = 0;
-  int priority = 0;                      // for the next turn or try
-  bool starts_anew = false;              // progress 0 again
-  bool forgets_checkpoint = false;       // at the end of a turn
-  bool is_turn = false;                  // a recurring task ended a turn, with `result`
+  int priority = 0;                 // for the next turn or try
+  bool starts_anew = false;         // progress 0 again
+  bool forgets_checkpoint = false;  // at the end of a turn
+  bool is_turn = false;             // a recurring task ended a turn, with `result`
   std::optional<std::string> result;
   std::vector<TaskError> errors;
 
   // What is known of its progress.
-  std::optional<double> progress;            // as reported in this batch
-  std::optional<std::string> checkpoint;     // as reported in this batch
-  std::optional<double> stored_progress;     // as it was
+  std::optional<double> progress;         // as reported in this batch
+  std::optional<std::string> checkpoint;  // as reported in this batch
+  std::optional<double> stored_progress;  // as it was
 };
 
 struct Policy {
@@ -218,8 +218,8 @@ class Batch {
     return lease.life.range.contains(number) ? &lease : nullptr;
   }
 
-  // Makes a card for each task. What is not leased stands elsewhere, or was moved between two leases while we waited for
-  // a lock: then we look again, and at last keep everybody out.
+  // Makes a card for each task. What is not leased stands elsewhere, or was moved between two leases while we waited
+  // for a lock: then we look again, and at last keep everybody out.
   void look_at_the_rest() {
     for (int look = 1; !transaction_.failed(); ++look) {
       std::vector<std::int64_t> rest;
@@ -407,7 +407,9 @@ class Batch {
     std::vector<Instant> expires;
     std::vector<Duration> lengths;
     std::vector<LeaseRange> pieces;
-    for (const auto& [lo, touched] : by_lease) {
+    for (const auto& each : by_lease) {
+      const std::int64_t lo = each.first;
+      const std::vector<const Card*>& touched = each.second;
       const LeaseRange& lease = leases_.at(lo);
       const bool whole = static_cast<std::int64_t>(touched.size()) == lease.life.range.size() &&
                          std::ranges::all_of(touched, [&](const Card* card) {
@@ -430,9 +432,8 @@ class Batch {
 
   static void cut(const LeaseRange& lease, const std::vector<const Card*>& touched, std::vector<LeaseRange>& pieces) {
     const auto add = [&](std::int64_t number, Duration length, Instant expires) {
-      const bool joins = !pieces.empty() && pieces.back().life.range.hi == number - 1 &&
-                         number > lease.life.range.lo && pieces.back().expires == expires &&
-                         pieces.back().length == length;
+      const bool joins = !pieces.empty() && pieces.back().life.range.hi == number - 1 && number > lease.life.range.lo &&
+                         pieces.back().expires == expires && pieces.back().length == length;
       if (joins) {
         pieces.back().life.range.hi = number;
         return;
@@ -503,7 +504,8 @@ class Batch {
           return a->lease == b->lease && a->standing.ended->event == b->standing.ended->event;
         },
         [&](const Card* first, const Card* last) {
-          ready_.push_back({.life = life_after(*first, last->number), .rank = first->lease->rank, .at = first->lease->at});
+          ready_.push_back(
+              {.life = life_after(*first, last->number), .rank = first->lease->rank, .at = first->lease->at});
         });
     insert_runs(transaction_, ready_);
   }
@@ -513,9 +515,8 @@ class Batch {
     std::vector<std::int64_t> with_result, without_result;
     std::vector<std::string_view> results;
     for (const Card* card : with_fate(cards, Card::Fate::kScheduled)) {
-      DelayedRange range{.life = life_after(*card, card->number),
-                         .due = card->due,
-                         .priority = policies_[card->number].priority};
+      DelayedRange range{
+          .life = life_after(*card, card->number), .due = card->due, .priority = policies_[card->number].priority};
       range.life.tries = card->tries;
       delayed.push_back(std::move(range));
       if (!card->is_turn) continue;
@@ -558,10 +559,10 @@ class Batch {
   Transaction& transaction_;
   std::span<const Settlement> settlements_;
   const bool is_confirmed_;
-  std::vector<std::optional<std::int64_t>> numbers_;      // of each settlement
-  std::unordered_map<std::int64_t, TaskId> ids_;          // of numbers that callers gave
-  std::map<std::int64_t, LeaseRange> leases_;             // locked, by their first number
-  Standings standings_;                                   // of tasks that are not leased
+  std::vector<std::optional<std::int64_t>> numbers_;  // of each settlement
+  std::unordered_map<std::int64_t, TaskId> ids_;      // of numbers that callers gave
+  std::map<std::int64_t, LeaseRange> leases_;         // locked, by their first number
+  Standings standings_;                               // of tasks that are not leased
   std::map<std::int64_t, Card> cards_;
   std::unordered_map<std::int64_t, Policy> policies_;
   Trail trail_;
@@ -573,7 +574,7 @@ class Batch {
 
 Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> settlements) {
   if (settlements.empty()) return std::vector<SettleOutcome>();
-  const bool is_confirmed = ids_.confirm(settlements);
+  const bool is_confirmed = known_.confirm(settlements);
   return pool_.transact<std::vector<SettleOutcome>>(
       [&](Transaction& transaction) -> Result<std::vector<SettleOutcome>> {
         Batch batch(transaction, settlements, is_confirmed);

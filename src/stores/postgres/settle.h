@@ -6,7 +6,7 @@
 
 #include "store/lease.h"
 #include "stores/postgres/floors.h"
-#include "stores/postgres/known_ids.h"
+#include "stores/postgres/known_tasks.h"
 #include "stores/postgres/pool.h"
 
 namespace horae::postgres {
@@ -14,14 +14,14 @@ namespace horae::postgres {
 // Threads: any thread at once.
 class Settler {
  public:
-  Settler(Pool& pool, Floors& floors, KnownIds& ids) : pool_(pool), floors_(floors), ids_(ids) {}
+  Settler(Pool& pool, Floors& floors, KnownTasks& known) : pool_(pool), floors_(floors), known_(known) {}
 
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements);
 
  private:
   Pool& pool_;
   Floors& floors_;
-  KnownIds& ids_;
+  KnownTasks& known_;
 };
 
 }  // namespace horae::postgres

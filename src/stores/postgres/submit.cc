@@ -14,12 +14,11 @@ namespace {
 constexpr int kMostTries = 10;
 
 // Most tasks leave everything but these to the defaults.
-const Sql kInsertPlainTasks{
-    "insert_plain_tasks",
-    "insert into task (seq, id, created_at, queue, priority, spec)"
-    " select seq, id, horae_now(), queue, priority, spec"
-    " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[])"
-    " as d(seq, id, queue, priority, spec)"};
+const Sql kInsertPlainTasks{"insert_plain_tasks",
+                            "insert into task (seq, id, created_at, queue, priority, spec)"
+                            " select seq, id, horae_now(), queue, priority, spec"
+                            " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[])"
+                            " as d(seq, id, queue, priority, spec)"};
 
 const Sql kInsertTasks{
     "insert_tasks",
@@ -53,9 +52,11 @@ const ValuesStatement kMakeReady{
 // Running at once. The rank is for the case that it becomes ready again.
 const ValuesStatement kMakeRunning{
     "make_running",
-    "insert into lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, max_attempts,"
+    "insert into lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, "
+    "max_attempts,"
     " recurring)"
-    " select d.lo, d.lo, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, 1, 0, d.owner, d.token,"
+    " select d.lo, d.lo, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, 1, 0, d.owner, "
+    "d.token,"
     " d.length, horae_now(), horae_now() + (d.length + 999) / 1000 * interval '1 microsecond', d.max_attempts,"
     " d.recurring"
     " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
@@ -85,7 +86,8 @@ const Sql kFindKeys{"find_keys",
 // What was asked for, to compare it with what is asked for now. The digest is there for guarded ids.
 const Sql kFindRequests{
     "find_requests",
-    "select t.seq, t.id, q.name, t.priority, t.spec, t.run_at, t.recurring, t.max_attempts, t.retry_kind, t.retry_delay,"
+    "select t.seq, t.id, q.name, t.priority, t.spec, t.run_at, t.recurring, t.max_attempts, t.retry_kind, "
+    "t.retry_delay,"
     " t.retry_factor, t.retry_cap, t.retry_jitter, coalesce(i.digest, k.digest)"
     " from unnest($1::bigint[]) as w(seq) join task as t on t.seq = w.seq join queue as q on q.no = t.queue"
     " left join task_id as i on i.id = t.id and i.seq = t.seq"
@@ -194,7 +196,8 @@ Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submissi
     return day && days_.is_open(*day) ? day : std::nullopt;
   };
   // A day that is not open may be a new one.
-  const bool all_open = std::ranges::all_of(submissions, [&](const Submission& each) { return open_day(each).has_value(); });
+  const bool all_open =
+      std::ranges::all_of(submissions, [&](const Submission& each) { return open_day(each).has_value(); });
   if (!all_open || days_.today() == 0) {
     if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
   }
@@ -359,9 +362,17 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(std:
     }
     std::vector<SubmitOutcome> outcomes(submissions.size());
     tell_created(*entries, beginning.scheduled(), outcomes);
+    remember(*entries);
     beginning.lower(floors_);
     return Answer(std::move(outcomes));
   });
+}
+
+void Submitter::remember(const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) {
+    const NewTask& task = entry.submission->task;
+    known_.remember(entry.number, entry.submission->id(), task.priority, task.spec);
+  }
 }
 
 // A queue is made only for a task that will be stored in it.
@@ -482,8 +493,7 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::
       }
     }
     if (!guard_keys.empty()) {
-      const Rows inserted =
-          transaction.run(kGuardKeys, Params::of(guard_queues, guard_keys, key_numbers, key_digests));
+      const Rows inserted = transaction.run(kGuardKeys, Params::of(guard_queues, guard_keys, key_numbers, key_digests));
       if (transaction.failed()) return transaction.failure()->error;
       if (inserted.affected() < guard_keys.size()) return Answer();
     }
@@ -500,6 +510,7 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::
       return done.error();
     }
     tell_created(entries, beginning.scheduled(), outcomes);
+    remember(entries);
     beginning.lower(floors_);
     return Answer(std::move(outcomes));
   });

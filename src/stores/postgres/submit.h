@@ -10,6 +10,7 @@
 #include "store/submission.h"
 #include "stores/postgres/days.h"
 #include "stores/postgres/floors.h"
+#include "stores/postgres/known_tasks.h"
 #include "stores/postgres/pool.h"
 #include "stores/postgres/queue_names.h"
 
@@ -18,8 +19,8 @@ namespace horae::postgres {
 // Threads: any thread at once.
 class Submitter {
  public:
-  Submitter(Pool& pool, QueueNames& names, Days& days, Floors& floors)
-      : pool_(pool), names_(names), days_(days), floors_(floors) {}
+  Submitter(Pool& pool, QueueNames& names, Days& days, Floors& floors, KnownTasks& known)
+      : pool_(pool), names_(names), days_(days), floors_(floors), known_(known) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions);
 
@@ -50,11 +51,13 @@ class Submitter {
   Result<std::vector<Entry>> number(std::span<const Submission> submissions, const Queues& queues);
   bool is_quick(std::span<const Submission> submissions, const Queues& queues);
   void insert(Transaction& transaction, const std::vector<Entry>& entries);
+  void remember(const std::vector<Entry>& entries);
 
   Pool& pool_;
   QueueNames& names_;
   Days& days_;
   Floors& floors_;
+  KnownTasks& known_;
 };
 
 }  // namespace horae::postgres

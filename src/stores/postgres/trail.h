@@ -25,8 +25,8 @@ class Trail {
  public:
   explicit Trail(Transaction& transaction) : transaction_(transaction) {}
 
-  // Reads what is known of the tasks that will be noted; one round trip. With `may_be_late`, others are kept from noting
-  // late results of these tasks until we are done.
+  // Reads what is known of the tasks that will be noted; one round trip. With `may_be_late`, others are kept from
+  // noting late results of these tasks until we are done.
   void read(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& may_be_late);
 
   void note_assignment(std::int64_t number, int attempt, std::string_view worker, Instant started_at);
@@ -46,10 +46,10 @@ class Trail {
   void share_ranges();
 
   Transaction& transaction_;
-  std::set<std::pair<std::int64_t, int>> assigned_;                     // a row tells of the assignment
-  std::set<std::tuple<std::int64_t, int, std::string>> late_;           // noted
-  std::set<std::int64_t> gone_;                                         // purged before we could note what came late
-  std::vector<TrailRange> rows_;                                        // to be written, in order
+  std::set<std::pair<std::int64_t, int>> assigned_;            // a row tells of the assignment
+  std::set<std::tuple<std::int64_t, int, std::string>> late_;  // noted
+  std::set<std::int64_t> gone_;                                // purged before we could note what came late
+  std::vector<TrailRange> rows_;                               // to be written, in order
   std::vector<std::int64_t> forgotten_;
   std::vector<std::int32_t> forgotten_attempts_;
 };

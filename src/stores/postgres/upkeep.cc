@@ -24,7 +24,8 @@ const ValuesStatement kMakeReady{
     "promote",
     "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
     " ended_event, ended_owner)"
-    " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), d.attempt,"
+    " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), "
+    "d.attempt,"
     " d.tries, d.max_attempts, d.recurring, d.run_at, d.ended_event, d.ended_owner"
     " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
     11,
@@ -35,7 +36,8 @@ const Sql kNextDue{"next_due", "select horae_now(), (select due from delayed ord
 
 // ---- The monitor ----
 
-const Sql kLook{"look", "select horae_now(), stamp, (select expires from lease order by expires, lo limit 1) from control"};
+const Sql kLook{"look",
+                "select horae_now(), stamp, (select expires from lease order by expires, lo limit 1) from control"};
 // Whoever stamps holds the row until the end: monitors come one after the other.
 const Sql kStamp{"stamp", "update control set stamp = horae_now() where stamp is not distinct from $1::timestamptz"};
 const Sql kStampIfFresh{"stamp_if_fresh",
@@ -52,9 +54,10 @@ const Sql kProgressOf{"progress_of",
                       " cross join lateral (select seq, progress from progress"
                       "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
                       " where p.progress is not null"};
-const Sql kIdsOf{"ids_of",
-                 "select t.seq, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                 " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi offset 0) as t"};
+const Sql kIdsOf{
+    "ids_of",
+    "select t.seq, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+    " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi offset 0) as t"};
 
 const TaskError kAttemptsExhausted{.code = "attempts_exhausted",
                                    .description = "the lease expired, and no attempt is left (max_attempts)"};
@@ -72,8 +75,8 @@ const Sql kLockPurgeable{
     " and o.finished_at < horae_now() - (q.retention + $3::bigint + 999) / 1000 * interval '1 microsecond'"
     " order by o.finished_at, o.lo limit $1::bigint for update of o skip locked"};
 const Sql kDeleteOutcomes{"delete_outcomes", "delete from outcome where lo = any($1::bigint[])"};
-const Sql kCutOutcome{"cut_outcome",
-                      "update outcome set lo = $2::bigint, results = results[$2::bigint - lo + 1:] where lo = $1::bigint"};
+const Sql kCutOutcome{
+    "cut_outcome", "update outcome set lo = $2::bigint, results = results[$2::bigint - lo + 1:] where lo = $1::bigint"};
 const Sql kDeleteTasks{"delete_tasks",
                        "delete from task using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                        " where seq >= r.lo and seq <= r.hi returning seq, id, queue, key"};
@@ -92,8 +95,7 @@ const Sql kDeleteTrail{"delete_trail",
 const Sql kUncount{"uncount", "insert into tally select * from unnest($1::integer[], $2::smallint[], $3::bigint[])"};
 const Sql kOldDays{"old_days", "select no from day where no < $1::bigint order by no"};
 const Sql kDropDay{"drop_day", "select horae_drop_day($1::bigint)"};
-const Sql kHasTasks{"has_tasks",
-                    "select exists (select from task where seq >= $1::bigint and seq <= $2::bigint)"};
+const Sql kHasTasks{"has_tasks", "select exists (select from task where seq >= $1::bigint and seq <= $2::bigint)"};
 
 // Days that are still written to: today, and those around it.
 constexpr std::int64_t kDaysInUse = 3;
@@ -229,7 +231,8 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
     std::vector<std::int64_t> numbers;
     for (const LeaseRange& lease : taken) {
       ranges.push_back(lease.life.range);
-      for (std::int64_t number = lease.life.range.lo; number <= lease.life.range.hi; ++number) numbers.push_back(number);
+      for (std::int64_t number = lease.life.range.lo; number <= lease.life.range.hi; ++number)
+        numbers.push_back(number);
     }
     const Params params = Params::of(los_of(ranges), his_of(ranges));
     const std::size_t ids = transaction.send(kIdsOf, params);
@@ -287,19 +290,20 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
 Result<std::size_t> Upkeep::drop_days() {
   if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
   const std::int64_t in_use = days_.today() - kDaysInUse;
-  const auto days = pool_.look<std::vector<std::int64_t>>([&](Transaction& transaction) -> Result<std::vector<std::int64_t>> {
-    std::vector<std::int64_t> old;
-    for (const Row row : transaction.run(kOldDays, Params::of(in_use))) {
-      const std::int64_t day = row.integer(0);
-      const Range numbers = numbers_of_day(day);
-      // Without a delay tasks go one by one, and only what is empty is dropped.
-      const bool is_empty = purge_delay_ > Duration::zero() ||
-                            !transaction.run(kHasTasks, Params::of(numbers.lo, numbers.hi))[0].boolean(0);
-      if (is_empty) old.push_back(day);
-    }
-    if (auto done = transaction.commit(); !done.ok()) return done.error();
-    return old;
-  });
+  const auto days =
+      pool_.look<std::vector<std::int64_t>>([&](Transaction& transaction) -> Result<std::vector<std::int64_t>> {
+        std::vector<std::int64_t> old;
+        for (const Row row : transaction.run(kOldDays, Params::of(in_use))) {
+          const std::int64_t day = row.integer(0);
+          const Range numbers = numbers_of_day(day);
+          // Without a delay tasks go one by one, and only what is empty is dropped.
+          const bool is_empty = purge_delay_ > Duration::zero() ||
+                                !transaction.run(kHasTasks, Params::of(numbers.lo, numbers.hi))[0].boolean(0);
+          if (is_empty) old.push_back(day);
+        }
+        if (auto done = transaction.commit(); !done.ok()) return done.error();
+        return old;
+      });
   if (!days.ok()) return days.error();
   std::size_t purged = 0;
   for (const std::int64_t day : *days) {

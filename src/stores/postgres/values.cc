@@ -11,10 +11,11 @@ ValuesStatement::ValuesStatement(const std::string& name, const std::string& bef
     int parameter = 0;
     for (std::size_t row = 0; row < size; ++row) {
       list += row == 0 ? "(" : ", (";
-      for (int column = 0; column < columns; ++column) list += fmt::format("{}${}", column == 0 ? "" : ", ", ++parameter);
+      for (int column = 0; column < columns; ++column)
+        list += fmt::format("{}${}", column == 0 ? "" : ", ", ++parameter);
       list += more + ")";
     }
-    by_size_.push_back({fmt::format("{}_{}", name, size), before + " values " + list + after});
+    by_size_.push_back({fmt::format("{}_{}", name, size), fmt::format("{} values {}{}", before, list, after)});
   }
 }
 

@@ -14,9 +14,10 @@ Submitter::Submitter(Writer& writer)
           "INSERT INTO life (number, queue, state, run_at, recurring, rank, ready_second, attempt, tries, progress,"
           " has_checkpoint, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0.0, 0, ?)"),
       // As the Claimer does it.
-      start_(writer.database(),
-             "UPDATE life SET state = 2, attempt = 1, owner = ?, token = ?, lease = ?, lease_expires = ?, started_at = ?"
-             " WHERE number = ? AND state = 1"),
+      start_(
+          writer.database(),
+          "UPDATE life SET state = 2, attempt = 1, owner = ?, token = ?, lease = ?, lease_expires = ?, started_at = ?"
+          " WHERE number = ? AND state = 1"),
       find_id_(writer.database(),
                "SELECT task.id, number, state, digest = ? FROM task JOIN life USING (number) WHERE id = ?"),
       find_key_(writer.database(),
