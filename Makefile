@@ -90,6 +90,10 @@ bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/adr/0006
 soak: build ## Kill a process on each store KILLS (default 2000) times, and PostgreSQL itself a tenth as often
 	@HORAE_KILLS=$(KILLS) build/release/tests/crash/crash_test
 	@HORAE_KILLS=$(KILLS) build/release/tests/crash/postgres_crash_test
+	@for store in sqlite postgres; do \
+	  RC_PARAMS="seed=$$RANDOM$$RANDOM max_success=500" build/release/tests/store_contract/$${store}_contract_test \
+	    --gtest_filter='RandomOperations.*'; \
+	done
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew

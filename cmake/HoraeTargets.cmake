@@ -34,7 +34,7 @@ function(horae_service_test name)
     math(EXPR index "${shard} - 1")
     add_test(NAME ${name}_${shard} COMMAND ${name})
     set_tests_properties(${name}_${shard} PROPERTIES
-      TIMEOUT 600 ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+      TIMEOUT 1800 ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
 
