@@ -1,6 +1,7 @@
 // The world of a loop's test: a store with a clock that the test moves, and the monotonic clock of a node beside it.
 #pragma once
 
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -26,8 +27,10 @@ class EngineTest : public Contract {
 
   // What a loop tells about queues with ready tasks.
   std::function<void(const std::vector<std::string>&)> note_ready() {
-    return
-        [this](const std::vector<std::string>& queues) { ready_.insert(ready_.end(), queues.begin(), queues.end()); };
+    return [this](const std::vector<std::string>& queues) {
+      const std::lock_guard lock(mutex_);  // two nodes may tell at once
+      ready_.insert(ready_.end(), queues.begin(), queues.end());
+    };
   }
   const std::vector<std::string>& ready() const { return ready_; }
 
@@ -35,7 +38,8 @@ class EngineTest : public Contract {
   ManualClock node_;
   std::ostringstream said_;
   FaultyTasks faulty_{tasks()};
-  std::vector<std::string> ready_;
+  std::mutex mutex_;
+  std::vector<std::string> ready_;  // guarded by mutex_ while several nodes run
 };
 
 class PromoterLoop : public EngineTest {};
