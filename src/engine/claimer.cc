@@ -89,8 +89,12 @@ void Claimer::claim(Waitings& due) {
   std::vector<Waiting*> asking;
   std::vector<ClaimWish> wishes;
   std::vector<Ticket> tickets;
+  std::size_t asked = 0;
   for (auto& [ticket, waiting] : due) {
-    if (waiting.is_uncertain || wishes.size() == kMaxBatch) continue;
+    // All is leased in one transaction that others wait for, so it is bounded; a single wish always fits.
+    const auto more = static_cast<std::size_t>(waiting.wish.max);
+    if (waiting.is_uncertain || (asked > 0 && asked + more > kMaxBatch)) continue;
+    asked += more;
     asking.push_back(&waiting);
     wishes.push_back(waiting.wish);
     tickets.push_back(ticket);
@@ -99,7 +103,10 @@ void Claimer::claim(Waitings& due) {
   auto granted = tasks_.claim(wishes);
   if (!granted.ok()) {
     log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
-    for (Waiting* waiting : asking) waiting->is_uncertain = granted.error().code == ErrorCode::kUnavailable;
+    for (Waiting* waiting : asking) {
+      waiting->is_due = false;  // with the next poll, not at once
+      waiting->is_uncertain = granted.error().code == ErrorCode::kUnavailable;
+    }
     return;
   }
   for (std::size_t i = 0; i < asking.size(); ++i) {
@@ -132,7 +139,7 @@ MonotonicTime Claimer::next_run(MonotonicTime now) {
   MonotonicTime next = now + options_.poll;
   const std::lock_guard lock(mutex_);
   for (const auto& [ticket, waiting] : waiting_) {
-    next = std::min(next, waiting.is_due && !waiting.is_uncertain ? now : waiting.deadline);
+    next = std::min(next, waiting.is_due ? now : waiting.deadline);
   }
   return next;
 }

@@ -76,6 +76,33 @@ TEST_P(ClaimerLoop, DoesNotAskTheStoreForNothing) {
   EXPECT_EQ(faulty().claims, 2);
 }
 
+TEST_P(ClaimerLoop, AStoreThatFailsIsNotAskedWithoutAPause) {
+  Claimer claimer(faulty(), log(), [] {});
+  Worker worker;
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kInternal}) {
+    faulty().code = code;
+    faulty().fault = FaultyTasks::Fault::kBefore;
+    claimer.wait(wish(), node_now() + 1min, worker.deliver());
+    EXPECT_EQ(claimer.run_once(node_now()), node_now() + 1s);
+  }
+  EXPECT_EQ(worker.calls, 0);
+}
+
+TEST_P(ClaimerLoop, OneClaimAsksForABatchOfTasksAtMost) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit_many(20);
+  Worker large, small, last;
+  claimer.wait(wish(static_cast<int>(kMaxBatch) - 1, "worker-1", {"other"}), node_now() + 1min, large.deliver());
+  claimer.wait(wish(2, "worker-2"), node_now() + 1min, small.deliver());
+  claimer.wait(wish(1, "worker-3"), node_now() + 1min, last.deliver());
+  EXPECT_EQ(claimer.run_once(node_now()), node_now());  // the rest at once
+  EXPECT_EQ(small.calls, 0);
+  EXPECT_THAT(last.tasks, SizeIs(1));
+  claimer.run_once(node_now());
+  EXPECT_THAT(small.tasks, SizeIs(2));
+  EXPECT_EQ(faulty().claims, 2);
+}
+
 TEST_P(ClaimerLoop, AfterItsTimeAWorkerGetsNothing) {
   Claimer claimer(tasks(), log(), [] {});
   Worker worker;

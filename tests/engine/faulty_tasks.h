@@ -16,7 +16,8 @@ class FaultyTasks final : public TaskStore {
   explicit FaultyTasks(TaskStore& store) : store_(store) {}
 
   Fault fault = Fault::kNone;
-  int claims = 0;  // calls, with whatever number of wishes
+  ErrorCode code = ErrorCode::kUnavailable;  // what the caller is told
+  int claims = 0;                            // calls, with whatever number of wishes
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     return call([&] { return store_.submit(submissions); });
@@ -68,7 +69,7 @@ class FaultyTasks final : public TaskStore {
     return answer;
   }
 
-  static Error away() { return {ErrorCode::kUnavailable, "the test took the store away"}; }
+  Error away() const { return {code, "the test took the store away"}; }
 
   TaskStore& store_;
 };
