@@ -24,18 +24,24 @@ Result<void> Days::refresh() {
   const std::int64_t today = day_of(*now);
   std::set<std::int64_t> made;
   for (std::int64_t day = today - kDaysBefore; day <= today + kDaysAhead; ++day) {
+    made.insert(day);
+    if (is_open(day)) continue;
     const auto done = pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
       transaction.send(kMakeDay, Params::of(day));
       if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
       return true;
     });
     if (!done.ok()) return done.error();
-    made.insert(day);
   }
   const std::lock_guard lock(mutex_);
   today_ = today;
   made_ = std::move(made);
   return {};
+}
+
+void Days::forget() {
+  const std::lock_guard lock(mutex_);
+  made_.clear();
 }
 
 std::int64_t Days::today() {

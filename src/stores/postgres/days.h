@@ -17,8 +17,12 @@ class Days {
  public:
   explicit Days(Pool& pool) : pool_(pool) {}
 
-  // Asks for the store's time and makes the partitions around it: yesterday to the day after tomorrow.
+  // Asks for the store's time and makes the partitions around it that we do not know of: yesterday to the day after
+  // tomorrow.
   Result<void> refresh();
+
+  // A partition that should be there is not: the next refresh() makes sure of all of them.
+  void forget();
 
   // The store's day, as far as we know. It may be old: then submit() meets a partition that is gone, and refreshes.
   std::int64_t today();

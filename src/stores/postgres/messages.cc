@@ -10,8 +10,10 @@
 #include "base/utf8.h"
 #include "model/task.h"
 #include "store/submission.h"
+#include "stores/batches.h"
 #include "stores/headers.h"
 #include "stores/postgres/time.h"
+#include "stores/upkeep_parts.h"
 
 namespace horae::postgres {
 namespace {
@@ -89,13 +91,8 @@ Result<Message> read_message(const Row& row) {
                  .headers = std::move(*headers)};
 }
 
-Result<void> check_batch(std::size_t size) {
-  if (size <= kMaxBatch) return {};
-  return Error{ErrorCode::kRefused, fmt::format("{} items in one call, at most {} are allowed", size, kMaxBatch)};
-}
-
 Result<void> check_messages(std::span<const Message> messages) {
-  if (auto checked = check_batch(messages.size()); !checked.ok()) return checked;
+  if (auto checked = check_batch_size(messages.size()); !checked.ok()) return checked;
   for (const Message& message : messages) {
     if (auto checked = check_message_id(message.id); !checked.ok())
       return Error{ErrorCode::kRefused, checked.error().message};
@@ -184,7 +181,7 @@ Result<ReadyDueOutcome> Messages::ready_due(std::string_view delay_queue, const 
 
 Result<std::vector<bool>> Messages::for_present(std::string_view delay_queue, std::span<const Readying> readyings,
                                                 const Sql& sql) {
-  if (auto checked = check_batch(readyings.size()); !checked.ok()) return checked.error();
+  if (auto checked = check_batch_size(readyings.size()); !checked.ok()) return checked.error();
   if (readyings.empty() || !check_queue_name(delay_queue).ok()) return std::vector<bool>(readyings.size(), false);
   const Params params = readying_params(delay_queue, readyings);
   return pool_.transact<std::vector<bool>>([&](Transaction& transaction) -> Result<std::vector<bool>> {

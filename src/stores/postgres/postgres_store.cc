@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/batches.h"
 #include "stores/postgres/cancel.h"
 #include "stores/postgres/claim.h"
 #include "stores/postgres/messages.h"
@@ -18,19 +19,6 @@
 namespace horae {
 namespace postgres {
 namespace {
-
-// Refuses a batch that is too large, or of which one item does not pass its check.
-template <typename Item, typename Check>
-Result<void> check_batch(std::span<const Item> items, Check check) {
-  if (items.size() > kMaxBatch) {
-    return Error{ErrorCode::kRefused,
-                 fmt::format("{} items in one call, at most {} are allowed", items.size(), kMaxBatch)};
-  }
-  for (const Item& item : items) {
-    if (auto checked = check(item); !checked.ok()) return checked;
-  }
-  return {};
-}
 
 class Tasks final : public TaskStore {
  public:

@@ -394,6 +394,29 @@ TEST_F(PostgresDaysTest, PurgeMakesTheDaysAhead) {
   }
 }
 
+TEST_F(PostgresDaysTest, AnIdOfTheClientCostsOneTransaction) {
+  int commits = 0;
+  const auto counted = open([&] {
+    ++commits;
+    return true;
+  });
+  (void)submit(*counted, submission({.id = submission().new_id}));  // makes the queue and takes a block of numbers
+  commits = 0;
+  (void)submit(*counted, submission({.id = submission().new_id}));
+  EXPECT_EQ(commits, 1);
+}
+
+TEST_F(PostgresDaysTest, PurgeAddsUpTheCounts) {
+  for (int i = 0; i < 5; ++i) {
+    (void)submit();
+    finish_one();
+  }
+  EXPECT_EQ(ask("SELECT count(*) FROM tally"), "5");
+  purge();
+  EXPECT_EQ(ask("SELECT count(*) FROM tally"), "1");
+  EXPECT_EQ(ask("SELECT sum(n) FROM tally"), "5");
+}
+
 TEST_F(PostgresDaysTest, EmptyDaysGo) {
   const std::int64_t first = today();
   for (int day = 0; day < 10; ++day) {

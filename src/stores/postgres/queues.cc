@@ -4,13 +4,13 @@
 
 #include "model/task.h"
 #include "store/submission.h"
+#include "stores/postgres/tally.h"
 #include "stores/postgres/time.h"
 
 namespace horae::postgres {
 namespace {
 
-constexpr std::int64_t kLongTally = 1'000;     // rows that are worth adding up
-constexpr std::int64_t kMostFolded = 100'000;  // in one transaction
+constexpr std::int64_t kLongTally = 1'000;  // rows that are worth adding up
 
 const Sql kNow{"queues_now", "SELECT horae_now(), (SELECT count(*) FROM tally)"};
 
@@ -30,15 +30,6 @@ const Sql kAll{
     " ORDER BY name COLLATE \"C\""};
 static_assert(static_cast<int>(State::kCompleted) == 3 && static_cast<int>(State::kAborted) == 4 &&
               static_cast<int>(State::kCancelled) == 5);
-
-// Rows of tally are never updated, so a ctid stays theirs. Two who fold at once take different rows and wait for
-// nobody; readers see the rows before or the sum after.
-const Sql kFold{"queues_fold",
-                "WITH taken AS (DELETE FROM tally WHERE ctid = ANY (ARRAY("
-                "SELECT ctid FROM tally LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING queue, state, n),"
-                " added AS (INSERT INTO tally (queue, state, n)"
-                " SELECT queue, state, sum(n)::bigint FROM taken GROUP BY queue, state HAVING sum(n) <> 0)"
-                " SELECT count(*) FROM taken"};
 
 // By the primary key. Whoever else configures this queue waits, so that no change is made upon what was there before.
 const Sql kLockRow{"queues_lock_row",
@@ -102,16 +93,8 @@ Result<QueueList> Queues::queues() {
     return read;
   });
   // The answer is right either way; who asks next will try again.
-  if (list.ok() && tally_rows > kLongTally) (void)fold_tally();
+  if (list.ok() && tally_rows > kLongTally) (void)fold_tally(pool_);
   return list;
-}
-
-Result<std::size_t> Queues::fold_tally() {
-  return pool_.transact<std::size_t>([&](Transaction& transaction) -> Result<std::size_t> {
-    const auto ticket = transaction.send(kFold, Params::of(kMostFolded));
-    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
-    return static_cast<std::size_t>(transaction.rows(ticket)[0].integer(0));
-  });
 }
 
 Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChange& wanted) {

@@ -17,9 +17,6 @@ class Queues final : public QueueStore {
   Result<bool> scheduler_running() override;
   Result<std::string> new_worker_id() override;
 
-  // Adds up the differences in the table tally, so that it stays short. Answers how many rows went into it.
-  Result<std::size_t> fold_tally();
-
  private:
   Pool& pool_;
   QueueNames& names_;

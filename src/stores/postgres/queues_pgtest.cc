@@ -1,5 +1,7 @@
 #include "stores/postgres/queues.h"
 
+#include "stores/postgres/tally.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -140,7 +142,7 @@ TEST_F(QueuesTest, ALongTallyIsAddedUp) {
 
 TEST_F(QueuesTest, WhatCancelsOutLeavesNothing) {
   ask("INSERT INTO tally VALUES (1, 3, 5), (1, 3, -5)");
-  EXPECT_EQ(queues_.fold_tally().value(), 2U);
+  EXPECT_EQ(fold_tally(pool_).value(), 2U);
   EXPECT_EQ(ask("SELECT count(*) FROM tally"), "0");
 }
 
@@ -149,7 +151,7 @@ TEST_F(QueuesTest, FoldingDoesNotWaitForAPeerWhoFolds) {
   const auto peer = connect();
   Transaction folding(*peer);
   EXPECT_EQ(folding.run({"hold", "DELETE FROM tally WHERE ctid IN (SELECT ctid FROM tally LIMIT 4)"}).affected(), 4U);
-  EXPECT_EQ(queues_.fold_tally().value(), 6U);
+  EXPECT_EQ(fold_tally(pool_).value(), 6U);
 }
 
 TEST_F(QueuesTest, NoCountIsLostWhileManyFoldAndAdd) {
@@ -158,7 +160,7 @@ TEST_F(QueuesTest, NoCountIsLostWhileManyFoldAndAdd) {
     threads.emplace_back([&, i] {
       for (int round = 0; round < 50; ++round) {
         if (i % 2 == 0) {
-          EXPECT_TRUE(queues_.fold_tally().ok());
+          EXPECT_TRUE(fold_tally(pool_).ok());
         } else {
           const auto added = pool_.transact<int>([](Transaction& transaction) -> Result<int> {
             transaction.send({"add", "INSERT INTO tally VALUES (1, 3, 1), (1, 4, 2)"});

@@ -1,14 +1,9 @@
 #include "stores/postgres/reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <limits>
 #include <unordered_map>
 
-#include "base/quote.h"
+#include "stores/list_cursor.h"
 #include "stores/postgres/look_up.h"
 #include "stores/postgres/places.h"
 #include "stores/postgres/time.h"
@@ -139,55 +134,6 @@ std::vector<std::optional<Task>> read_whole(Transaction& transaction,
 
 // ---- Lists ----
 
-constexpr std::array<char, 5> kCursorLetters = {'s', 'r', 'u', 'f', 'a'};  // in the order of ListKind
-
-// Where in its list a task stands: what the list is ordered by, and the number. Times are as PostgreSQL counts them.
-struct Position {
-  std::int64_t first = 0;
-  std::int64_t second = 0;
-  std::int64_t number = 0;
-
-  friend auto operator<=>(const Position&, const Position&) = default;
-};
-
-bool is_newest_first(ListKind kind) { return kind == ListKind::kFinished || kind == ListKind::kAll; }
-
-Position beginning_of(ListKind kind) {
-  constexpr auto kLowest = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kHighest = std::numeric_limits<std::int64_t>::max();
-  return is_newest_first(kind) ? Position{0, 0, kHighest} : Position{kLowest, kLowest, kLowest};
-}
-
-// Reads ":-12" from the front of `text`.
-std::optional<std::int64_t> take_number(std::string_view& text) {
-  std::int64_t value = 0;
-  if (!text.starts_with(':')) return std::nullopt;
-  text.remove_prefix(1);
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
-
-std::string write_cursor(ListKind kind, const Position& position) {
-  return fmt::format("{}:{}:{}:{}", kCursorLetters.at(static_cast<std::size_t>(kind)), position.first, position.second,
-                     position.number);
-}
-
-Result<Position> read_cursor(const ListQuery& query) {
-  if (query.cursor.empty()) return beginning_of(query.kind);
-  std::string_view rest = query.cursor;
-  if (rest.front() == kCursorLetters.at(static_cast<std::size_t>(query.kind))) {
-    rest.remove_prefix(1);
-    const auto first = take_number(rest);
-    const auto second = first ? take_number(rest) : std::nullopt;
-    const auto number = second ? take_number(rest) : std::nullopt;
-    if (number && rest.empty()) return Position{*first, *second, *number};
-  }
-  return Error{ErrorCode::kMalformed,
-               fmt::format("cursor {}: is not one of this list; begin again without a cursor", quote(query.cursor))};
-}
-
 // True if a task of the list may be left out of a page.
 bool is_filtered(const ListQuery& query) {
   return (query.queue && query.kind == ListKind::kAll) || !query.states.empty() || query.owner || query.created_from ||
@@ -201,7 +147,7 @@ struct RangesOfList {
   Params params;
 };
 
-RangesOfList ranges_of_list(const ListQuery& query, const Position& from, std::int64_t most) {
+RangesOfList ranges_of_list(const ListQuery& query, const ListPosition& from, std::int64_t most) {
   static const std::string kOfQueue = " and queue = (select no from queue where name = $1::text)";
   static const std::string kAnyQueue = " and $1::text is null";
   const std::string& of_queue = query.queue ? kOfQueue : kAnyQueue;
@@ -240,15 +186,15 @@ RangesOfList ranges_of_list(const ListQuery& query, const Position& from, std::i
 }
 
 // The tasks that a page looks at, `most` of them.
-std::vector<Position> positions_of(Transaction& transaction, const ListQuery& query, const Position& from,
-                                   std::int64_t most) {
-  std::vector<Position> positions;
+std::vector<ListPosition> positions_of(Transaction& transaction, const ListQuery& query, const ListPosition& from,
+                                       std::int64_t most) {
+  std::vector<ListPosition> positions;
   const auto ranges = ranges_of_list(query, from, most);
   const bool down = is_newest_first(query.kind);
   for (const Row row : transaction.run(ranges.sql, ranges.params)) {
     const Range range{row.integer(2), row.integer(3)};
     for (std::int64_t i = 0; i < range.size(); ++i) {
-      const Position position{row.integer(0), row.integer(1), down ? range.hi - i : range.lo + i};
+      const ListPosition position{row.integer(0), row.integer(1), down ? range.hi - i : range.lo + i};
       const bool is_behind = down ? position.number >= from.number : position <= from;
       if (is_behind) continue;
       if (static_cast<std::int64_t>(positions.size()) == most) return positions;
@@ -266,17 +212,14 @@ const Sql kListTasks{"list_tasks", kSelectTasks +
                                        " and ($6::timestamptz is null or t.created_at < $6::timestamptz)"
                                        " order by w.place"};
 
-std::size_t payload_bytes(const Task& task) {
-  return task.spec.size() + (task.result ? task.result->size() : 0) + (task.checkpoint ? task.checkpoint->size() : 0);
-}
-
 // Tasks may be large, so they are read in portions, which grow as long as they turn out small.
 constexpr std::size_t kFirstPortion = 64;
 constexpr std::size_t kLargestPortion = 2'000;
 constexpr std::size_t kSmallBytes = 1 << 20;
 
 // Fills the page; answers how many positions it took.
-std::size_t fill(Transaction& transaction, const ListQuery& query, const std::vector<Position>& positions, Page& page) {
+std::size_t fill(Transaction& transaction, const ListQuery& query, const std::vector<ListPosition>& positions,
+                 Page& page) {
   std::vector<std::int16_t> states;
   for (const State state : query.states) states.push_back(static_cast<std::int16_t>(state));
   if (states.empty()) {

@@ -195,10 +195,10 @@ Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submissi
     const auto day = each.task.id ? std::nullopt : day_in(each.new_id);
     return day && days_.is_open(*day) ? day : std::nullopt;
   };
-  // A day that is not open may be a new one.
-  const bool all_open =
-      std::ranges::all_of(submissions, [&](const Submission& each) { return open_day(each).has_value(); });
-  if (!all_open || days_.today() == 0) {
+  // A day that an id tells and that is not open may be a new one. Other ids say nothing about the day.
+  const bool is_new_day = std::ranges::any_of(
+      submissions, [&](const Submission& each) { return !each.task.id && day_in(each.new_id) && !open_day(each); });
+  if (is_new_day || days_.today() == 0) {
     if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
   }
   std::vector<Entry> entries;
@@ -409,9 +409,11 @@ Result<std::vector<SubmitOutcome>> Submitter::submit_with_care(std::span<const S
     auto outcomes = try_with_care(submissions, *queues);
     if (!outcomes.ok()) return outcomes.error();
     if (*outcomes) return std::move(**outcomes);
+    days_.forget();
     if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
   }
-  return Error{ErrorCode::kUnavailable, "submit: others store tasks under the same ids or keys again and again"};
+  return Error{ErrorCode::kUnavailable,
+               "submit: others store tasks under the same ids or keys again and again; try again later"};
 }
 
 // Looks up what is there, and stores the rest. Nothing if somebody else stored one of the ids or keys meanwhile.

@@ -6,9 +6,11 @@
 
 #include "stores/postgres/look_up.h"
 #include "stores/postgres/places.h"
+#include "stores/postgres/tally.h"
 #include "stores/postgres/time.h"
 #include "stores/postgres/trail.h"
 #include "stores/postgres/values.h"
+#include "stores/upkeep_parts.h"
 
 namespace horae::postgres {
 namespace {
@@ -59,9 +61,6 @@ const Sql kIdsOf{
     "select t.seq, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
     " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi offset 0) as t"};
 
-const TaskError kAttemptsExhausted{.code = "attempts_exhausted",
-                                   .description = "the lease expired, and no attempt is left (max_attempts)"};
-
 // ---- Purge ----
 
 // One purge at a time: two that each took a part of a range would both leave its row of the trail to the other.
@@ -99,12 +98,6 @@ const Sql kHasTasks{"has_tasks", "select exists (select from task where seq >= $
 
 // Days that are still written to: today, and those around it.
 constexpr std::int64_t kDaysInUse = 3;
-
-// How long from now until then, not below zero; nothing where there is no then.
-std::optional<Duration> time_left(std::optional<Instant> then, Instant now) {
-  if (!then) return std::nullopt;
-  return std::max(distance(now, *then), Duration::zero());
-}
 
 // Takes `max` tasks from locked ranges, in their order; of the last range maybe only the first ones.
 template <typename Place>
@@ -259,7 +252,7 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
                              .state = State::kAborted,
                              .owner = lease.owner,
                              .started_at = lease.started_at,
-                             .errors = texts_of({kAttemptsExhausted})});
+                             .errors = texts_of({attempts_exhausted()})});
       } else {
         ready.push_back({.life = life, .rank = lease.rank, .at = lease.at});
       }
@@ -324,6 +317,7 @@ Result<std::size_t> Upkeep::drop_days() {
 Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
   const auto dropped = drop_days();
   if (!dropped.ok()) return dropped.error();
+  if (auto folded = fold_tally(pool_); !folded.ok()) return folded.error();
   return pool_.transact<PurgeOutcome>([&](Transaction& transaction) -> Result<PurgeOutcome> {
     PurgeOutcome outcome{.purged = *dropped};
     transaction.send(kPurgeAlone);

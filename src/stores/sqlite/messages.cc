@@ -7,7 +7,9 @@
 #include "base/time_text.h"
 #include "model/task.h"
 #include "store/submission.h"
+#include "stores/batches.h"
 #include "stores/headers.h"
+#include "stores/upkeep_parts.h"
 
 namespace horae::sqlite {
 namespace {
@@ -31,13 +33,8 @@ Message read_message(Database& database, const Statement& row) {
           .headers = headers.ok() ? std::move(*headers) : std::vector<MessageHeader>()};
 }
 
-Result<void> check_batch(std::size_t size) {
-  if (size <= kMaxBatch) return {};
-  return Error{ErrorCode::kRefused, fmt::format("{} items in one call, at most {} are allowed", size, kMaxBatch)};
-}
-
 Result<void> check_messages(std::span<const Message> messages) {
-  if (auto checked = check_batch(messages.size()); !checked.ok()) return checked;
+  if (auto checked = check_batch_size(messages.size()); !checked.ok()) return checked;
   for (const Message& message : messages) {
     if (auto checked = check_message_id(message.id); !checked.ok())
       return Error{ErrorCode::kRefused, checked.error().message};
@@ -119,7 +116,7 @@ Result<ReadyDueOutcome> Messages::ready_due(std::string_view delay_queue, const 
 
 Result<std::vector<bool>> Messages::for_present(std::string_view delay_queue, std::span<const Readying> readyings,
                                                 Statement& statement) {
-  if (auto checked = check_batch(readyings.size()); !checked.ok()) return checked.error();
+  if (auto checked = check_batch_size(readyings.size()); !checked.ok()) return checked.error();
   return writer_.transact<std::vector<bool>>([&](Change&) {
     std::vector<bool> present;
     for (const Readying& readying : readyings) {

@@ -1,13 +1,8 @@
 #include "stores/sqlite/reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <limits>
 
-#include "base/quote.h"
+#include "stores/list_cursor.h"
 
 namespace horae::sqlite {
 namespace {
@@ -22,29 +17,10 @@ const std::string kSelectTask =
 constexpr int kHasCheckpoint = 25;
 constexpr int kTrailOmitted = 26;
 
-constexpr std::array<char, 5> kCursorLetters = {'s', 'r', 'u', 'f', 'a'};  // in the order of ListKind
-
-bool is_newest_first(ListKind kind) { return kind == ListKind::kFinished || kind == ListKind::kAll; }
-
 // True if a task of the list may be left out of a page.
 bool is_filtered(const ListQuery& query) {
   return query.kind == ListKind::kFinished || (query.queue && query.kind != ListKind::kReady) ||
          !query.states.empty() || query.owner || query.created_from || query.created_before;
-}
-
-// Reads ":-12" from the front of `text`.
-std::optional<std::int64_t> take_number(std::string_view& text) {
-  std::int64_t value = 0;
-  if (!text.starts_with(':')) return std::nullopt;
-  text.remove_prefix(1);
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
-
-std::size_t payload_bytes(const Task& task) {
-  return task.spec.size() + (task.result ? task.result->size() : 0) + (task.checkpoint ? task.checkpoint->size() : 0);
 }
 
 }  // namespace
@@ -173,25 +149,6 @@ void Reader::add_history(Task& task) {
   }
 }
 
-std::string Reader::write_cursor(ListKind kind, const Place& place) {
-  return fmt::format("{}:{}:{}:{}", kCursorLetters.at(static_cast<std::size_t>(kind)), place.first, place.second,
-                     place.number);
-}
-
-Result<std::optional<Reader::Place>> Reader::read_cursor(const ListQuery& query) {
-  if (query.cursor.empty()) return std::optional<Place>();
-  std::string_view rest = query.cursor;
-  if (rest.front() == kCursorLetters.at(static_cast<std::size_t>(query.kind))) {
-    rest.remove_prefix(1);
-    const auto first = take_number(rest);
-    const auto second = first ? take_number(rest) : std::nullopt;
-    const auto number = second ? take_number(rest) : std::nullopt;
-    if (number && rest.empty()) return std::optional(Place{*first, *second, *number});
-  }
-  return Error{ErrorCode::kMalformed,
-               fmt::format("cursor {}: is not one of this list; begin again without a cursor", quote(query.cursor))};
-}
-
 Result<Page> Reader::list(const ListQuery& query) {
   if (auto checked = check_list_query(query); !checked.ok()) return checked.error();
   const auto from = read_cursor(query);
@@ -200,11 +157,7 @@ Result<Page> Reader::list(const ListQuery& query) {
   return look<Page>([&] { return fill(query, examine(query, *from, most), most); });
 }
 
-std::vector<Reader::Place> Reader::examine(const ListQuery& query, const std::optional<Place>& from, std::size_t most) {
-  constexpr auto kLowest = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kHighest = std::numeric_limits<std::int64_t>::max();
-  const Place start =
-      from.value_or(is_newest_first(query.kind) ? Place{0, 0, kHighest} : Place{kLowest, kLowest, kLowest});
+std::vector<Reader::Place> Reader::examine(const ListQuery& query, const Place& start, std::size_t most) {
   switch (query.kind) {
     case ListKind::kScheduled:
       return read_places(scheduled_.start(start.first, start.number, most));

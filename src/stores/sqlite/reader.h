@@ -10,6 +10,7 @@
 
 #include "store/list.h"
 #include "store/task_store.h"
+#include "stores/list_cursor.h"
 #include "stores/sqlite/database.h"
 
 namespace horae::sqlite {
@@ -28,22 +29,11 @@ class Reader {
   Result<Page> list(const ListQuery& query);
 
  private:
-  // Three numbers say where a list stands: (run_at, 0, number), (rank, ready_second, number), (started_at, 0, number)
-  // or (0, 0, number).
-  struct Place {
-    std::int64_t first = 0;
-    std::int64_t second = 0;
-    std::int64_t number = 0;
+  using Place = ListPosition;
 
-    friend auto operator<=>(const Place&, const Place&) = default;
-  };
-
-  static std::string write_cursor(ListKind kind, const Place& place);
-  static Result<std::optional<Place>> read_cursor(const ListQuery& query);
-
-  // The tasks of `query` after `from` in the order of its list, `most` at most; what its filters leave out is still
+  // The tasks of `query` after `start` in the order of its list, `most` at most; what its filters leave out is still
   // among them.
-  std::vector<Place> examine(const ListQuery& query, const std::optional<Place>& from, std::size_t most);
+  std::vector<Place> examine(const ListQuery& query, const Place& start, std::size_t most);
   std::vector<Place> examine_ready(const ListQuery& query, const Place& from, std::size_t most);
   static std::vector<Place> read_places(Statement& rows);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "stores/batches.h"
 #include "stores/sqlite/claim.h"
 #include "stores/sqlite/lock_file.h"
 #include "stores/sqlite/messages.h"
@@ -18,19 +19,6 @@
 namespace horae {
 namespace sqlite {
 namespace {
-
-// Refuses a batch that is too large, or of which one item does not pass its check.
-template <typename Item, typename Check>
-Result<void> check_batch(std::span<const Item> items, Check check) {
-  if (items.size() > kMaxBatch) {
-    return Error{ErrorCode::kRefused,
-                 fmt::format("{} items in one call, at most {} are allowed", items.size(), kMaxBatch)};
-  }
-  for (const Item& item : items) {
-    if (auto checked = check(item); !checked.ok()) return checked;
-  }
-  return {};
-}
 
 class Tasks final : public TaskStore {
  public:

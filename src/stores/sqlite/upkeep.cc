@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/upkeep_parts.h"
+
 namespace horae::sqlite {
 namespace {
 
@@ -13,18 +15,9 @@ std::optional<Instant> only_instant(Statement& statement) {
   return instant;
 }
 
-// How long from now until then, not below zero; nothing where there is no then.
-std::optional<Duration> time_left(std::optional<Instant> then, Instant now) {
-  if (!then) return std::nullopt;
-  return std::max(distance(now, *then), Duration::zero());
-}
-
 void add_once(std::vector<std::string>& names, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
 }
-
-const TaskError kAttemptsExhausted{.code = "attempts_exhausted",
-                                   .description = "the lease expired, and no attempt is left (max_attempts)"};
 
 }  // namespace
 
@@ -131,7 +124,7 @@ ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {
   const bool exhausted = max_attempts > 0 && life.tries + 1 >= max_attempts;
   lives_.note(life, HistoryKind::kTimeout, change.now(), life.progress, "");
   (exhausted ? exhaust_ : expire_).run(Event::kExpire, change.now(), number, life.attempt, life.owner);
-  if (exhausted) lives_.save_errors(number, {kAttemptsExhausted});
+  if (exhausted) lives_.save_errors(number, {attempts_exhausted()});
 
   ExpiredLease expired{
       .owner = life.owner.value_or(""), .attempt = life.attempt, .state = exhausted ? State::kAborted : State::kReady};

@@ -29,11 +29,6 @@ std::int64_t second_of(Instant instant) {
 
 }  // namespace
 
-Duration distance(Instant from, Instant to) {
-  constexpr auto kFarthest = std::chrono::floor<std::chrono::microseconds>(Duration::max());
-  return std::clamp(to - from, -kFarthest, kFarthest);
-}
-
 std::int64_t Change::now_second() const { return second_of(now_); }
 
 void Change::moved(std::int64_t queue, std::optional<State> from, std::optional<State> to) {

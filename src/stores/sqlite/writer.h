@@ -24,9 +24,6 @@ struct QueueRow {
   bool paused = false;
 };
 
-// From one instant to another, cut to what a Duration holds (292 years).
-Duration distance(Instant from, Instant to);
-
 // What a running transaction knows: the time, which is one moment for all of it, and how the counts of queues change.
 class Change {
  public:
