@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
+
 namespace horae {
 
 Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
@@ -40,7 +42,15 @@ void Claimer::on_ready(const std::vector<std::string>& queues) {
       any = any || concerns;
     }
   }
-  if (any) wake_();
+  if (any && !HORAE_MUTANT("lost_wake_up")) wake_();
+}
+
+void Claimer::on_ready_anywhere() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [ticket, waiting] : waiting_) waiting.is_due = true;
+  }
+  wake_();
 }
 
 std::size_t Claimer::waiting() const {
@@ -65,7 +75,8 @@ Claimer::Waitings Claimer::take_due(MonotonicTime now) {
   const std::lock_guard lock(mutex_);
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const auto each = next++;
-    if (poll || each->second.is_due || each->second.deadline <= now) due.insert(waiting_.extract(each));
+    if ((poll && !HORAE_MUTANT("never_polls")) || each->second.is_due || each->second.deadline <= now)
+      due.insert(waiting_.extract(each));
   }
   return due;
 }
@@ -105,7 +116,8 @@ void Claimer::claim(Waitings& due) {
     log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
     for (Waiting* waiting : asking) {
       waiting->is_due = false;  // with the next poll, not at once
-      waiting->is_uncertain = granted.error().code == ErrorCode::kUnavailable;
+      waiting->is_uncertain =
+          granted.error().code == ErrorCode::kUnavailable && !HORAE_MUTANT("lost_answer_is_forgotten");
     }
     return;
   }
@@ -136,7 +148,7 @@ void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
 }
 
 MonotonicTime Claimer::next_run(MonotonicTime now) {
-  MonotonicTime next = now + options_.poll;
+  MonotonicTime next = std::max(next_poll_, now);  // a run between two polls does not put the next one off
   const std::lock_guard lock(mutex_);
   for (const auto& [ticket, waiting] : waiting_) {
     next = std::min(next, waiting.is_due ? now : waiting.deadline);
@@ -146,7 +158,8 @@ MonotonicTime Claimer::next_run(MonotonicTime now) {
 
 void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
   const std::vector<LeasedTask> given = tasks;
-  if (!waiting.deliver(std::move(tasks))) release(waiting.wish, given);
+  const bool is_gone = !waiting.deliver(std::move(tasks));
+  if (is_gone && !HORAE_MUTANT("gone_workers_keep_tasks")) release(waiting.wish, given);
 }
 
 // The attempts were never started: they cost no try.

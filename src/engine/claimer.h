@@ -44,6 +44,9 @@ class Claimer final : public Loop {
   // Tasks have become ready in these queues.
   void on_ready(const std::vector<std::string>& queues);
 
+  // Tasks may have become ready anywhere: the scheduler was started, a queue resumed.
+  void on_ready_anywhere();
+
   std::size_t waiting() const;
 
   std::string_view name() const override { return "claimer"; }

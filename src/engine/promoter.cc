@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
+
 namespace horae {
 
 MonotonicTime Promoter::run_once(MonotonicTime now) {
@@ -11,6 +13,7 @@ MonotonicTime Promoter::run_once(MonotonicTime now) {
     return now + options_.poll;
   }
   if (!outcome->queues.empty()) on_ready_(outcome->queues);
+  if (HORAE_MUTANT("uncapped_sleep")) return now + outcome->next_in.value_or(std::chrono::hours(10'000));
   return now + std::min(options_.poll, outcome->next_in.value_or(options_.poll));
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace horae {
 
@@ -59,6 +60,9 @@ class ElevatorQueue {
     return chore;
   }
 
+  // What pop() would take; nothing if none waits.
+  const Chore* front() const { return levels_.empty() ? nullptr : &levels_.begin()->second.front(); }
+
   // Moves the chores of each level, in their order, to the next occupied level before theirs; those of the first
   // occupied level to level 0. Those already in level 0 go behind the ones that arrive there.
   void elevate() {
@@ -72,6 +76,7 @@ class ElevatorQueue {
       target = level->first;
     }
     auto& top = elevated[0];
+    if (HORAE_MUTANT("elevator_drops_a_chore")) saved.clear();
     std::move(saved.begin(), saved.end(), std::back_inserter(top));
     if (top.empty()) elevated.clear();
     levels_ = std::move(elevated);

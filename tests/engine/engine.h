@@ -20,7 +20,11 @@ class EngineTest : public Contract {
     node_.advance(by);
   }
 
+  // Of the node alone: the store's clock is moved by whoever takes its leases.
+  void stand_still() { node_.advance(kDefaultLease + 1s); }
+
   MonotonicTime node_now() const { return node_.now(); }
+  const Clock& node_clock() const { return node_; }
   Logger log() { return {said_, node_}; }
   std::string said() const { return said_.str(); }
   FaultyTasks& faulty() { return faulty_; }
@@ -44,13 +48,15 @@ class EngineTest : public Contract {
 
 class PromoterLoop : public EngineTest {};
 class MonitorLoop : public EngineTest {};
-class RetentionLoop : public EngineTest {};
 class ClaimerLoop : public EngineTest {};
 
 }  // namespace horae::testing
 
-#define HORAE_ENGINE_TESTS(maker)                 \
-  HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)  \
-  HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)   \
-  HORAE_STORE_CONTRACT_PART(RetentionLoop, maker) \
-  HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)
+#define HORAE_ENGINE_TESTS(maker)                   \
+  HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)    \
+  HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)     \
+  HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)     \
+  HORAE_STORE_CONTRACT_PART(DispatcherLoops, maker) \
+  HORAE_STORE_CONTRACT_PART(DispatcherCrash, maker) \
+  HORAE_STORE_CONTRACT_PART(ElevatorLoop, maker)    \
+  HORAE_STORE_CONTRACT_PART(UpkeepLoop, maker)

@@ -1,4 +1,4 @@
-#include "tests/engine/engine.h"
+#include "tests/engine/node.h"
 #include "tests/store_contract/postgres_backend.h"
 
 namespace horae::testing {

@@ -1,4 +1,4 @@
-#include "tests/engine/engine.h"
+#include "tests/engine/node.h"
 #include "tests/store_contract/model_backend.h"
 #include "tests/store_contract/sqlite_backend.h"
 
@@ -15,7 +15,10 @@ const BackendMaker kSqlite{"sqlite", make_sqlite_backend};
                            [](const auto& each) { return each.param.name; });
 HORAE_EACH_STORE(PromoterLoop)
 HORAE_EACH_STORE(MonitorLoop)
-HORAE_EACH_STORE(RetentionLoop)
 HORAE_EACH_STORE(ClaimerLoop)
+HORAE_EACH_STORE(DispatcherLoops)
+HORAE_EACH_STORE(DispatcherCrash)
+HORAE_EACH_STORE(ElevatorLoop)
+HORAE_EACH_STORE(UpkeepLoop)
 
 }  // namespace horae::testing

@@ -19,6 +19,11 @@ class FaultyTasks final : public TaskStore {
   ErrorCode code = ErrorCode::kUnavailable;  // what the caller is told
   int claims = 0;                            // calls, with whatever number of wishes
 
+  // The caller's process dies at its n-th call from now on, before or after the call's work: Crash is thrown.
+  struct Crash {};
+  int calls_to_crash = 0;  // 0 for never
+  bool crashes_after = false;
+
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     return call([&] { return store_.submit(submissions); });
   }
@@ -63,8 +68,11 @@ class FaultyTasks final : public TaskStore {
  private:
   template <typename Call>
   auto call(Call call) -> decltype(call()) {
+    const bool is_last = calls_to_crash > 0 && --calls_to_crash == 0;
+    if (is_last && !crashes_after) throw Crash();
     if (fault == Fault::kBefore) return away();
     auto answer = call();
+    if (is_last) throw Crash();
     if (fault == Fault::kAfter) return away();
     return answer;
   }

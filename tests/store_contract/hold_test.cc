@@ -6,6 +6,7 @@ namespace horae::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
 TEST_P(Hold, APausedQueueGivesNothing) {
@@ -65,6 +66,19 @@ TEST_P(Hold, TheStoppedSchedulerGivesNothingFromAnyQueue) {
   EXPECT_THAT(claim_up_to(10, kOwner, {"a", "b"}), IsEmpty());
   EXPECT_TRUE(value_of(queues().set_scheduler_running(true)));
   EXPECT_THAT(ids_of(claim_up_to(10, kOwner, {"a", "b"})), ElementsAre(a, b));
+}
+
+TEST_P(Hold, TellsWhichQueuesAreClosed) {
+  const std::vector<std::string> all = {"b", "unknown", "a"};
+  configure("a", {.paused = true});
+  configure("b", {.ageing_rate = 3});
+  EXPECT_THAT(value_of(queues().closed(all)), ElementsAre("a"));
+  (void)value_of(queues().set_scheduler_running(false));
+  EXPECT_THAT(value_of(queues().closed(all)), ElementsAreArray(all));
+  (void)value_of(queues().set_scheduler_running(true));
+  configure("a", {.paused = false});
+  EXPECT_THAT(value_of(queues().closed(all)), IsEmpty());
+  EXPECT_THAT(value_of(queues().closed({})), IsEmpty());
 }
 
 TEST_P(Hold, SayingItTwiceIsNoChange) {

@@ -79,6 +79,17 @@ Result<bool> ModelQueueStore::scheduler_running() {
   return model_.scheduler_running;
 }
 
+Result<std::vector<std::string>> ModelQueueStore::closed(std::span<const std::string> queues) {
+  const std::lock_guard lock(model_.mutex);
+  std::vector<std::string> closed;
+  for (const std::string& queue : queues) {
+    const auto found = model_.queues.find(queue);
+    const bool paused = found != model_.queues.end() && found->second.settings.paused;
+    if (paused || !model_.scheduler_running) closed.push_back(queue);
+  }
+  return closed;
+}
+
 Result<std::string> ModelQueueStore::new_worker_id() {
   const std::lock_guard lock(model_.mutex);
   return fmt::format("worker-{}", ++model_.last_worker);

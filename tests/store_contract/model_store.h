@@ -127,6 +127,7 @@ class ModelQueueStore final : public QueueStore {
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
   Result<bool> set_scheduler_running(bool running) override;
   Result<bool> scheduler_running() override;
+  Result<std::vector<std::string>> closed(std::span<const std::string> queues) override;
   Result<std::string> new_worker_id() override;
 
  private:

@@ -39,6 +39,11 @@ const Sql kChange{"queues_change",
 
 const Sql kSetStopped{"queues_set_stopped", "UPDATE control SET stopped = $1 WHERE stopped <> $1"};
 const Sql kStopped{"queues_stopped", "SELECT stopped FROM control"};
+// By the unique index on the name.
+const Sql kClosed{"queues_closed",
+                  "SELECT w.name FROM unnest($1::text[]) WITH ORDINALITY AS w(name, place) CROSS JOIN control"
+                  " WHERE control.stopped OR EXISTS (SELECT FROM queue WHERE queue.name = w.name AND queue.paused)"
+                  " ORDER BY w.place"};
 const Sql kNewWorker{"queues_new_worker", "SELECT nextval('worker_number')"};
 
 // Columns as in kAll. What no row was found for is null, which reads as 0.
@@ -135,6 +140,16 @@ Result<bool> Queues::scheduler_running() {
     const auto ticket = transaction.send(kStopped);
     if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
     return !transaction.rows(ticket)[0].boolean(0);
+  });
+}
+
+Result<std::vector<std::string>> Queues::closed(std::span<const std::string> queues) {
+  return pool_.look<std::vector<std::string>>([&](Transaction& transaction) -> Result<std::vector<std::string>> {
+    const auto ticket = transaction.send(kClosed, Params::of(std::vector<std::string>(queues.begin(), queues.end())));
+    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+    std::vector<std::string> closed;
+    for (const Row row : transaction.rows(ticket)) closed.push_back(row.text(0));
+    return closed;
   });
 }
 

@@ -91,6 +91,17 @@ Result<bool> Queues::scheduler_running() {
   return writer_.transact<bool>([&](Change&) { return !writer_.scheduler_stopped(); });
 }
 
+Result<std::vector<std::string>> Queues::closed(std::span<const std::string> queues) {
+  return writer_.transact<std::vector<std::string>>([&](Change&) {
+    const bool stopped = writer_.scheduler_stopped();
+    std::vector<std::string> closed;
+    for (const std::string& queue : queues) {
+      if (stopped || settings_of(queue).paused) closed.push_back(queue);
+    }
+    return closed;
+  });
+}
+
 Result<std::string> Queues::new_worker_id() {
   return writer_.transact<std::string>([&](Change&) {
     std::int64_t number = 0;

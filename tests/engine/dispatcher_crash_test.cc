@@ -1,0 +1,73 @@
+// A node dies at any of its store calls, before the call's work or after it, and another one takes over.
+
+#include <memory>
+
+#include "engine/monitor.h"
+#include "engine/promoter.h"
+#include "tests/engine/node.h"
+
+namespace horae::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr int kMoreCallsThanALifeHas = 40;
+
+// A node with all its loops, which runs what it finds.
+struct WholeNode {
+  WholeNode(TestNode& a_node, TaskStore& tasks, const Logger& log)
+      : node(a_node),
+        promoter(tasks, log, [this](const auto& queues) { node.claimer().on_ready(queues); }),
+        monitor(tasks, log, [this](const auto& queues) { node.claimer().on_ready(queues); }) {}
+
+  void run_once(MonotonicTime now) {
+    promoter.run_once(now);
+    monitor.run_once(now);
+    node.run_all();
+    for (const TaskId& id : node.executor().running()) node.executor().end(id);
+    node.settle_down();
+  }
+
+  TestNode& node;
+  Promoter promoter;
+  horae::Monitor monitor;
+};
+
+TEST_P(DispatcherCrash, ACrashBetweenAnyTwoStoreCallsLosesNothing) {
+  int crashes = 0;
+  for (int call = 1; call <= kMoreCallsThanALifeHas; ++call) {
+    for (const bool after : {false, true}) {
+      const std::vector<TaskId> ids = {submit(), submit({.run_at = now() + 2s}), submit({.recurring = 1min})};
+      faulty().calls_to_crash = call;
+      faulty().crashes_after = after;
+      try {
+        TestNode first = node({.owner = "first"});
+        WholeNode whole(first, faulty(), log());
+        for (int i = 0; i < 5; ++i) {
+          whole.run_once(node_now());
+          pass(1s);
+        }
+      } catch (const FaultyTasks::Crash&) {
+        ++crashes;
+      }
+      faulty().calls_to_crash = 0;
+
+      TestNode second = node({.owner = "second"});
+      WholeNode whole(second, faulty(), log());
+      for (int i = 0; i < 15; ++i) {
+        whole.run_once(node_now());
+        pass(1s);
+      }
+      EXPECT_EQ(state_of(ids[0]), State::kCompleted) << "call " << call;
+      EXPECT_EQ(state_of(ids[1]), State::kCompleted) << "call " << call;
+      EXPECT_EQ(state_of(ids[2]), State::kScheduled) << "call " << call;
+      for (const TaskId& id : ids) EXPECT_LE(get(id).attempt, 2) << "call " << call;
+      (void)cancel(ids[2]);
+      ASSERT_THAT(list_all({.kind = ListKind::kRunning}), IsEmpty());
+    }
+  }
+  EXPECT_GT(crashes, 30);
+}
+
+}  // namespace
+}  // namespace horae::testing
