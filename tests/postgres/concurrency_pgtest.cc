@@ -120,14 +120,30 @@ class Session {
       if (chance(0.5)) wish.queues = kQueues;
       wishes.push_back(wish);
     } while (wishes.size() < 2 && chance(0.2));
-    const auto answer = tasks().claim(wishes);
+    TaskStore& store = tasks();
+    const auto answer = store.claim(wishes);
     if (!is_fine("claim", answer)) return;
+    const bool stays_whole = chance(0.5);
+    if (stays_whole) whole_ = {&store, {}};
     for (std::size_t i = 0; i < wishes.size(); ++i) {
       for (const LeasedTask& lease : (*answer)[i]) {
         ledger_.note(wishes[i].owner, lease);
-        held_.push_back({lease, wishes[i].owner});
+        (stays_whole ? whole_.held : held_).push_back({lease, wishes[i].owner});
       }
     }
+  }
+
+  // What it claimed at once, from where it was claimed; once more with a chance.
+  void complete_whole() {
+    std::vector<Settlement> batch;
+    for (const Held& held : whole_.held) {
+      batch.push_back(settlement(held, Event::kComplete));
+      batch.back().number = held.lease.number;
+    }
+    const auto answer = whole_.store->settle(batch);
+    if (!is_fine("settle", answer)) return;
+    for (std::size_t i = 0; i < batch.size(); ++i) ledger_.note(batch[i], (*answer)[i]);
+    if (chance(0.9)) whole_.held.clear();
   }
 
   Settlement settlement(const Held& held, Event event) {
@@ -147,6 +163,7 @@ class Session {
 
   // Some of what it holds, also what was taken from it meanwhile; some of it twice; and again what it had settled.
   void settle() {
+    if (!whole_.held.empty() && chance(0.5)) return complete_whole();
     std::vector<Settlement> batch;
     std::vector<Held> kept;
     const bool alike = chance(0.5);
@@ -237,6 +254,10 @@ class Session {
   SeededRandom random_;
   UuidSource ids_{clock_, random_};
   std::vector<Held> held_;
+  struct {
+    TaskStore* store = nullptr;
+    std::vector<Held> held;
+  } whole_;  // one claim, untouched
   std::vector<Held> past_;
 };
 

@@ -54,8 +54,9 @@ constexpr const char* kEmpty =
 }  // namespace
 
 std::string_view name_of(Operation operation) {
-  constexpr std::array<std::string_view, 10> kNames = {"Submit", "Claim",   "Complete", "Heartbeat", "Release",
-                                                       "Expire", "Promote", "Cancel",   "Get",       "Purge"};
+  constexpr std::array<std::string_view, 12> kNames = {"Submit",  "Claim",  "Complete",      "Heartbeat",
+                                                       "Release", "Expire", "Promote",       "Cancel",
+                                                       "Get",     "Purge",  "CompleteWhole", "ExtendWhole"};
   return kNames.at(static_cast<std::size_t>(operation));
 }
 
@@ -99,10 +100,10 @@ int Gate::commits() const {
 
 // ---- Scene ----
 
-Scene::Scene() : database_(std::make_unique<Observer>(world().url)) {
+Scene::Scene(Side claimer) : database_(std::make_unique<Observer>(world().url)) {
   (void)database_->ask(kEmpty);
   open();
-  fill();
+  fill(claimer);
 }
 
 void Scene::open() {
@@ -119,7 +120,7 @@ Submission Scene::submission(NewTask task) {
   return {.task = std::move(task), .new_id = ids_.next()};
 }
 
-void Scene::fill() {
+void Scene::fill(Side claimer) {
   TaskStore& store = sides_[kFirst].store->tasks();
   // Each store knows the queue and has numbers in stock afterwards; these tasks are due long after the end.
   for (Actor& actor : sides_) {
@@ -137,8 +138,11 @@ void Scene::fill() {
     if (batch.back().task.key) keys_[*batch.back().task.key] = tasks_.back();
   }
   (void)store.submit(batch).value();
-  const ClaimWish wish{.owner = kWorker, .queues = {kQueue}, .max = 2 * kSix, .token = ids_.next()};
-  leases_ = store.claim(std::vector{wish}).value()[0];
+  for (int i = 0; i < 2; ++i) {
+    const ClaimWish wish{.owner = kWorker, .queues = {kQueue}, .max = kSix, .token = ids_.next()};
+    const auto six = sides_[claimer].store->tasks().claim(std::vector{wish}).value()[0];
+    leases_.insert(leases_.end(), six.begin(), six.end());
+  }
   std::vector<Settlement> done;
   for (std::size_t i = 0; i < kSix; ++i) {
     done.push_back({.event = Event::kComplete, .id = tasks_[i], .attempt = 1, .owner = kWorker, .result = "{}"});
@@ -200,6 +204,21 @@ std::vector<Settlement> Scene::settlements(Event event, Side side) const {
   return batch;
 }
 
+// Of the lease as it was given.
+std::vector<Settlement> Scene::settlements_of_all(Event event) const {
+  std::vector<Settlement> batch;
+  for (std::size_t i = kLeased; i < kLeased + kSix; ++i) {
+    const LeasedTask& lease = leases_[i];
+    batch.push_back({.event = event,
+                     .id = lease.id,
+                     .number = lease.number,
+                     .attempt = lease.attempt,
+                     .owner = kWorker,
+                     .lease = 1h});
+  }
+  return batch;
+}
+
 // Of each six one that is only of this side and two that are of both, one of them twice; and the other side's new ones.
 std::vector<TaskId> Scene::some_of_all(Side side) const {
   std::vector<TaskId> some;
@@ -235,6 +254,12 @@ Told Scene::run(Operation operation, Side side) {
                           : operation == Operation::kHeartbeat ? Event::kHeartbeat
                                                                : Event::kRelease;
       const auto batch = settlements(event, side);
+      return tell_settle(batch, store.settle(batch));
+    }
+    case Operation::kCompleteWhole:
+    case Operation::kExtendWhole: {
+      const auto batch =
+          settlements_of_all(operation == Operation::kCompleteWhole ? Event::kComplete : Event::kHeartbeat);
       return tell_settle(batch, store.settle(batch));
     }
     case Operation::kExpire:

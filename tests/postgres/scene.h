@@ -16,11 +16,26 @@
 
 namespace horae::testing {
 
-enum class Operation { kSubmit, kClaim, kComplete, kHeartbeat, kRelease, kExpire, kPromote, kCancel, kGet, kPurge };
+// Complete and heartbeat name a part of the lease; the last two name all of it.
+enum class Operation {
+  kSubmit,
+  kClaim,
+  kComplete,
+  kHeartbeat,
+  kRelease,
+  kExpire,
+  kPromote,
+  kCancel,
+  kGet,
+  kPurge,
+  kCompleteWhole,
+  kExtendWhole,
+};
 
 inline constexpr Operation kAllOperations[] = {
-    Operation::kSubmit, Operation::kClaim,   Operation::kComplete, Operation::kHeartbeat, Operation::kRelease,
-    Operation::kExpire, Operation::kPromote, Operation::kCancel,   Operation::kGet,       Operation::kPurge};
+    Operation::kSubmit,  Operation::kClaim,  Operation::kComplete,      Operation::kHeartbeat,
+    Operation::kRelease, Operation::kExpire, Operation::kPromote,       Operation::kCancel,
+    Operation::kGet,     Operation::kPurge,  Operation::kCompleteWhole, Operation::kExtendWhole};
 
 std::string_view name_of(Operation operation);  // "Submit"
 
@@ -52,7 +67,8 @@ class Scene {
  public:
   enum Side { kFirst, kSecond };
 
-  Scene();
+  // The store of `claimer` has given the lease, so that it can settle it as a whole without looking.
+  explicit Scene(Side claimer = kFirst);
 
   // Runs on the store of that side. The two sides name tasks of their own and some of the same.
   Told run(Operation operation, Side side);
@@ -72,9 +88,10 @@ class Scene {
   };
 
   void open();
-  void fill();
+  void fill(Side claimer);
   Submission submission(NewTask task);
   std::vector<Settlement> settlements(Event event, Side side) const;
+  std::vector<Settlement> settlements_of_all(Event event) const;
   std::vector<TaskId> some_of_all(Side side) const;
 
   ManualClock clock_;

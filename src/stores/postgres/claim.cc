@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "stores/postgres/look_up.h"
+#include "stores/postgres/take_head.h"
 #include "stores/postgres/time.h"
 
 namespace horae::postgres {
@@ -111,6 +112,15 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
     }
   }
   if (name_of.empty()) return Answer(wishes.size());
+  if (wishes.size() == 1 && queues[0].size() == 1 && has_found_) {
+    auto claimed = claim_head(wishes[0], queues[0][0]);
+    if (!claimed.ok()) return claimed.error();
+    if (*claimed) {
+      Answer answer(1);
+      answer[0] = std::move(**claimed);
+      return answer;
+    }
+  }
 
   return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
     Heads heads;
@@ -166,6 +176,7 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
       }
       std::ranges::copy(known_.fill(answer[i]), std::back_inserter(unknown));
     }
+    has_found_ = !leases.empty();
     if (leases.empty()) {
       if (auto done = transaction.commit(); !done.ok()) return done.error();
       return answer;
@@ -177,11 +188,76 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     payloads.fill(tasks);
     for (const auto& each : answer) known_.remember_ids(each);
+    for (const LeaseRange& lease : leases) {
+      if (!lease.life.recurring) known_.remember_lease({lease.life.range, lease.life.attempt});
+    }
     for (const RunRange& run : rest) floors_.lower(run.life.queue, run.rank);
-    const double cost = static_cast<double>(leases.size()) / static_cast<double>(tasks.size());
-    runs_for_a_task_ = runs_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
+    note_cost(leases.size(), tasks.size());
     return answer;
   });
+}
+
+void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
+  const double cost = static_cast<double>(ranges) / static_cast<double>(tasks);
+  runs_for_a_task_ = runs_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
+}
+
+std::int64_t Claimer::runs_for(std::int64_t wanted, double runs_for_a_task) {
+  return std::min<std::int64_t>(
+      wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * runs_for_a_task)) + 1);
+}
+
+Result<std::optional<std::vector<LeasedTask>>> Claimer::claim_head(const ClaimWish& wish, int queue) {
+  using Answer = std::optional<std::vector<LeasedTask>>;
+  const Floors::Look look = floors_.begin(queue);
+  const auto taken = take_head(
+      pool_, {.wish = &wish, .queue = queue, .floor = look.floor, .most = runs_for(wish.max, runs_for_a_task_)});
+  if (!taken.ok()) return taken.error();
+  if (!*taken) return Answer();
+  const TakenHead& head = **taken;
+  floors_.end(queue, look, head.ranges.front().rank);
+  for (const TakenRange& each : head.ranges) {
+    if (each.has_rest) floors_.lower(queue, each.rank);
+  }
+
+  std::vector<LeasedTask> tasks;
+  tasks.reserve(static_cast<std::size_t>(wish.max));
+  std::vector<Range> again;
+  for (const TakenRange& each : head.ranges) {
+    if (each.attempt > 1) again.push_back(each.range);
+    for (std::int64_t number = each.range.lo; number <= each.range.hi; ++number) {
+      tasks.push_back({.number = number,
+                       .queue = wish.queues[0],
+                       .attempt = each.attempt,
+                       .lease_expires = after(head.now, wish.lease)});
+    }
+  }
+  auto unknown = known_.fill(tasks);
+  if (!unknown.empty() || !again.empty()) {
+    if (auto read = read_payloads(tasks, std::move(unknown), again); !read.ok()) return read.error();
+  }
+  known_.remember_ids(tasks);
+  for (const TakenRange& each : head.ranges) {
+    if (!each.is_recurring) known_.remember_lease({each.range, each.attempt});
+  }
+  note_cost(head.ranges.size(), tasks.size());
+  return Answer(std::move(tasks));
+}
+
+// After the commit. A task of which no row is left was cancelled and purged meanwhile.
+Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, std::vector<std::int64_t> unknown,
+                                    const std::vector<Range>& again) {
+  auto read = pool_.look<bool>([&](Transaction& transaction) -> Result<bool> {
+    const Payloads payloads(transaction, unknown, again);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    std::unordered_map<std::int64_t, LeasedTask*> by_number;
+    for (LeasedTask& task : tasks) by_number[task.number] = &task;
+    payloads.fill(by_number);
+    return true;
+  });
+  if (!read.ok()) return read.error();
+  std::erase_if(tasks, [](const LeasedTask& task) { return task.id == TaskId{}; });
+  return {};
 }
 
 std::vector<std::vector<Claimer::Given>> Claimer::share_out(Transaction& transaction, std::span<const ClaimWish> wishes,
@@ -215,8 +291,7 @@ bool Claimer::lock_heads(Transaction& transaction, Heads& heads, Instant& now, d
     looks.push_back(floors_.begin(no, full));
     queue.push_back(no);
     floor.push_back(looks.back().floor);
-    most.push_back(std::min<std::int64_t>(
-        head.wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(head.wanted) * runs_for_a_task)) + 1));
+    most.push_back(runs_for(head.wanted, runs_for_a_task));
     head.runs.clear();
   }
   const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone));

@@ -55,6 +55,15 @@ class Claimer {
     const RunRange* run = nullptr;
   };
 
+  // One wish for one queue, in one round trip if this node stored the tasks itself. Nothing if it has to be done with
+  // care: then nothing has happened.
+  Result<std::optional<std::vector<LeasedTask>>> claim_head(const ClaimWish& wish, int queue);
+  Result<void> read_payloads(std::vector<LeasedTask>& tasks, std::vector<std::int64_t> unknown,
+                             const std::vector<Range>& again);
+
+  static std::int64_t runs_for(std::int64_t wanted, double runs_for_a_task);
+  void note_cost(std::size_t ranges, std::size_t tasks);
+
   std::vector<std::vector<Given>> share_out(Transaction& transaction, std::span<const ClaimWish> wishes,
                                             const std::vector<std::vector<int>>& queues, Heads& heads, Instant& now);
   bool lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task, bool full);
@@ -65,6 +74,7 @@ class Claimer {
   QueueNames& names_;
   Floors& floors_;
   KnownTasks& known_;
+  std::atomic<bool> has_found_ = false;         // the last claim did: if not, care is likely needed again
   std::atomic<double> runs_for_a_task_ = 0.25;  // how many ranges a task costs lately; a guess of how many to lock
 };
 

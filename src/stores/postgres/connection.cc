@@ -272,6 +272,7 @@ bool Transaction::wait() {
 bool Transaction::finish_pending() {
   if (failure_ && failure_->lost) return false;
   if (pending_.empty()) return !failure_;
+  ++connection_.round_trips_;
   if (PQpipelineSync(connection_.handle_.get()) != 1 || !connection_.flush(kSilenceMilliseconds)) {
     note_loss();
     return false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -58,6 +59,9 @@ class Connection {
   // Row::text() only. After a failure the transaction that they began, if any, is rolled back.
   Result<Rows> run_alone(const std::string& text);
 
+  // How often somebody has waited for the answers of a Transaction.
+  std::uint64_t round_trips() const { return round_trips_; }
+
   // False once the connection is known to be of no use. Between transactions only; looks without waiting whether the
   // server has said goodbye.
   bool usable();
@@ -83,7 +87,8 @@ class Connection {
   Handle handle_;
   bool pooled_ = false;
   std::function<bool()> before_commit_;
-  bool silent_ = false;                                    // the server has not answered in time
+  bool silent_ = false;  // the server has not answered in time
+  std::uint64_t round_trips_ = 0;
   std::unordered_map<std::string, std::string> prepared_;  // name to text
 };
 

@@ -1,7 +1,7 @@
-// What never changes about tasks that this node has seen lately: the id that belongs to a number, and what to run.
+// What this node has seen of tasks lately: the id that belongs to a number, what to run, and how they were leased.
 //
-// A task row is written once, and a number never gets another id, so what was once seen holds for ever. What was
-// forgotten is asked for again.
+// A task row is written once, and a number never gets another id, so what was once seen of these holds for ever. What
+// was forgotten is asked for again. The lease is a hint: it may have been cut or be gone since.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,32 @@
 #include <vector>
 
 #include "store/lease.h"
+#include "store/submission.h"
+#include "stores/postgres/ranges.h"
 
 namespace horae::postgres {
+
+// A lease as this node made it: all the tasks of the range, and none of them recurring.
+struct KnownLease {
+  Range range;
+  int attempt = 0;
+};
 
 // Threads: any thread at once.
 class KnownTasks {
  public:
-  // Keeps what a task that was just stored will need when it is claimed; a large spec is not worth its room.
-  void remember(std::int64_t number, const TaskId& id, int priority, const std::string& spec) {
-    if (spec.size() > kMostSpecBytes) return;
+  // Keeps what tasks that were just stored will need when they are claimed, or settled if they run already; a large
+  // spec is not worth its room. An entry has a number and a submission.
+  template <typename Entries>
+  void remember(const Entries& entries) {
     const std::lock_guard lock(mutex_);
-    slot_of(number) = {number, id, Payload{priority, spec}};
+    for (const auto& entry : entries) {
+      const NewTask& task = entry.submission->task;
+      if (task.spec.size() > kMostSpecBytes) continue;
+      Slot& slot = slot_of(entry.number);
+      slot = {entry.number, entry.submission->id(), Payload{task.priority, task.spec}, std::nullopt};
+      if (entry.submission->start && !task.recurring) slot.lease = KnownLease{{entry.number, entry.number}, 1};
+    }
   }
 
   // Fills in id, priority and spec of the tasks, by their numbers. Answers the numbers of those that are not known.
@@ -47,7 +62,30 @@ class KnownTasks {
 
   void remember_ids(const std::vector<LeasedTask>& tasks) {
     const std::lock_guard lock(mutex_);
-    for (const LeasedTask& task : tasks) slot_of(task.number) = {task.number, task.id, std::nullopt};
+    for (const LeasedTask& task : tasks) slot_of(task.number) = {task.number, task.id, std::nullopt, std::nullopt};
+  }
+
+  // Of tasks whose ids were remembered.
+  void remember_lease(const KnownLease& lease) {
+    const std::lock_guard lock(mutex_);
+    for (std::int64_t number = lease.range.lo; number <= lease.range.hi; ++number) {
+      Slot& slot = slot_of(number);
+      if (slot.number == number) slot.lease = lease;
+    }
+  }
+
+  // The lease of each settlement's task. Nothing unless all of them are known, and each number to be that of its id.
+  template <typename Settlements>
+  std::optional<std::vector<KnownLease>> leases_of(const Settlements& settlements) {
+    std::vector<KnownLease> leases;
+    leases.reserve(settlements.size());
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : settlements) {
+      const Slot& slot = slot_of(each.number);
+      if (slot.number != each.number || slot.id != each.id || !slot.lease) return std::nullopt;
+      leases.push_back(*slot.lease);
+    }
+    return leases;
   }
 
   // True if each settlement's number is known to be that of its id.
@@ -73,6 +111,7 @@ class KnownTasks {
     std::int64_t number = -1;
     TaskId id;
     std::optional<Payload> payload;
+    std::optional<KnownLease> lease;
   };
 
   // Numbers that follow one another have slots of their own.

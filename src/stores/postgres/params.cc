@@ -1,5 +1,6 @@
 #include "stores/postgres/params.h"
 
+#include <array>
 #include <bit>
 
 #include "stores/postgres/time.h"
@@ -43,9 +44,10 @@ void Params::put_null() { places_.back().null = true; }
 // Network byte order, as everything on the wire.
 template <typename Number>
 void Params::put_number(Number value) {
-  for (int shift = static_cast<int>(sizeof(Number)) * 8 - 8; shift >= 0; shift -= 8) {
-    bytes_.push_back(static_cast<char>(value >> shift & 0xff));
-  }
+  std::array<char, sizeof(Number)> bytes;
+  int shift = static_cast<int>(sizeof(Number)) * 8;
+  for (char& byte : bytes) byte = static_cast<char>(value >> (shift -= 8) & 0xff);
+  bytes_.append(bytes.data(), bytes.size());
   places_.back().to = bytes_.size();
 }
 template void Params::put_number<std::uint32_t>(std::uint32_t);
@@ -67,7 +69,7 @@ void Params::put(std::string_view text) {
 }
 
 void Params::put(const Uuid& uuid) {
-  for (const std::uint8_t byte : uuid.bytes) bytes_.push_back(static_cast<char>(byte));
+  bytes_.append(reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size());
   places_.back().to = bytes_.size();
 }
 
@@ -82,12 +84,14 @@ void Params::begin_array(Type type, std::size_t size, bool has_nulls) {
 
 std::vector<const char*> Params::values() const {
   std::vector<const char*> values;
+  values.reserve(places_.size());
   for (const Place& place : places_) values.push_back(place.null ? nullptr : bytes_.data() + place.from);
   return values;
 }
 
 std::vector<int> Params::lengths() const {
   std::vector<int> lengths;
+  lengths.reserve(places_.size());
   for (const Place& place : places_) lengths.push_back(static_cast<int>(place.to - place.from));
   return lengths;
 }

@@ -77,6 +77,10 @@ class Params {
   template <typename T>
   void put_element(const T& value);
 
+  // Only saves growing step by step.
+  template <typename T>
+  void make_room(const std::vector<T>& values);
+
   template <typename Number>
   void put_number(Number value);
   void write_number(std::size_t at, std::uint32_t value);
@@ -182,9 +186,19 @@ struct Params::Trait<std::vector<T>> {
   static constexpr bool kIsArray = true;
   static void write(Params& params, const std::vector<T>& values) {
     params.begin_array(kType, values.size(), true);
+    params.make_room(values);
     for (const T& value : values) params.put_element(value);
   }
 };
+
+template <typename T>
+void Params::make_room(const std::vector<T>& values) {
+  std::size_t bytes = bytes_.size() + values.size() * (sizeof(std::uint32_t) + sizeof(T));
+  if constexpr (requires(const T& text) { text.size(); }) {
+    for (const T& text : values) bytes += text.size();
+  }
+  bytes_.reserve(bytes);
+}
 
 template <typename T>
 void Params::put_element(const T& value) {

@@ -56,6 +56,9 @@ struct LeaseRange {
   Instant expires;
 };
 
+// Smaller ones stand beside each other in one range of finished tasks; a larger one has a row of its own.
+inline constexpr std::size_t kMostResultBytesInARange = 1024;
+
 // Finished.
 struct OutcomeRange {
   Life life;

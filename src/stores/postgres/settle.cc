@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "stores/postgres/look_up.h"
 #include "stores/postgres/places.h"
+#include "stores/postgres/settle_whole.h"
 #include "stores/postgres/time.h"
 #include "stores/postgres/trail.h"
 
@@ -56,7 +57,6 @@ const Sql kSaveTurns{"save_turns",
 const Sql kForgetTurns{"forget_turns", "delete from turn where seq = any($1::bigint[])"};
 
 constexpr int kMostLooks = 5;
-constexpr std::size_t kMostBytesInARange = 1024;  // a larger result has a row of its own
 
 // One task of the batch: how it stands, and what the batch has done to it so far.
 struct Card {
@@ -471,7 +471,7 @@ class Batch {
   void write_finished(const std::vector<const Card*>& cards) {
     const auto finished = with_fate(cards, Card::Fate::kFinished);
     const auto small = [](const Card& card) {
-      return card.errors.empty() && card.result.value_or("").size() <= kMostBytesInARange;
+      return card.errors.empty() && card.result.value_or("").size() <= kMostResultBytesInARange;
     };
     std::vector<OutcomeRange> outcomes;
     auto card = finished.begin();
@@ -574,6 +574,11 @@ class Batch {
 
 Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> settlements) {
   if (settlements.empty()) return std::vector<SettleOutcome>();
+  if (auto leases = whole_leases(settlements, known_)) {
+    const auto completed = complete_whole(pool_, std::move(*leases));
+    if (!completed.ok()) return completed.error();
+    if (*completed) return completed_outcomes(settlements);
+  }
   const bool is_confirmed = known_.confirm(settlements);
   return pool_.transact<std::vector<SettleOutcome>>(
       [&](Transaction& transaction) -> Result<std::vector<SettleOutcome>> {

@@ -183,35 +183,47 @@ Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission>
 }
 
 bool Submitter::is_quick(std::span<const Submission> submissions, const Queues& queues) {
-  std::unordered_set<TaskId> ids;
-  return std::ranges::all_of(submissions, [&](const Submission& each) {
-    return !each.task.id && !each.task.key && queues.contains(each.task.queue) && ids.insert(each.new_id).second;
+  const bool all_new = std::ranges::all_of(submissions, [&](const Submission& each) {
+    return !each.task.id && !each.task.key && queues.contains(each.task.queue);
   });
+  if (!all_new) return false;
+  // Ids that were made one after the other ascend, so that none comes twice.
+  const auto stays = [](const Submission& a, const Submission& b) { return a.new_id >= b.new_id; };
+  if (std::ranges::adjacent_find(submissions, stays) == submissions.end()) return true;
+  std::unordered_set<TaskId> ids;
+  return std::ranges::all_of(submissions, [&](const Submission& each) { return ids.insert(each.new_id).second; });
 }
 
 // Takes numbers for all, in one piece for each day. Ids that tell an open day go there; all others to today, guarded.
 Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submission> submissions, const Queues& queues) {
-  const auto open_day = [&](const Submission& each) -> std::optional<std::int64_t> {
-    const auto day = each.task.id ? std::nullopt : day_in(each.new_id);
-    return day && days_.is_open(*day) ? day : std::nullopt;
+  std::vector<std::optional<std::int64_t>> told(submissions.size());  // by the ids
+  std::map<std::int64_t, bool> is_open;
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    if (!submissions[i].task.id) told[i] = day_in(submissions[i].new_id);
+    if (told[i]) is_open[*told[i]] = false;
+  }
+  const auto look_at_days = [&] {
+    for (auto& [day, open] : is_open) open = days_.is_open(day);
+    return std::ranges::all_of(is_open, [](const auto& day) { return day.second; });
   };
   // A day that an id tells and that is not open may be a new one. Other ids say nothing about the day.
-  const bool is_new_day = std::ranges::any_of(
-      submissions, [&](const Submission& each) { return !each.task.id && day_in(each.new_id) && !open_day(each); });
-  if (is_new_day || days_.today() == 0) {
+  if (!look_at_days() || days_.today() == 0) {
     if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
+    (void)look_at_days();
   }
+  const std::int64_t today = days_.today();
   std::vector<Entry> entries;
+  entries.reserve(submissions.size());
   std::map<std::int64_t, std::int64_t> counts;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
     const auto queue = queues.find(submissions[i].task.queue);
     if (queue == queues.end()) continue;
-    const auto day = open_day(submissions[i]);
+    const bool goes_there = told[i] && is_open[*told[i]];
     entries.push_back({.submission = &submissions[i],
                        .place = i,
                        .queue = queue->second,
-                       .day = day.value_or(days_.today()),
-                       .is_guarded = !day});
+                       .day = goes_there ? *told[i] : today,
+                       .is_guarded = !goes_there});
     ++counts[entries.back().day];
   }
   std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) {
@@ -362,17 +374,10 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(std:
     }
     std::vector<SubmitOutcome> outcomes(submissions.size());
     tell_created(*entries, beginning.scheduled(), outcomes);
-    remember(*entries);
+    known_.remember(*entries);
     beginning.lower(floors_);
     return Answer(std::move(outcomes));
   });
-}
-
-void Submitter::remember(const std::vector<Entry>& entries) {
-  for (const Entry& entry : entries) {
-    const NewTask& task = entry.submission->task;
-    known_.remember(entry.number, entry.submission->id(), task.priority, task.spec);
-  }
 }
 
 // A queue is made only for a task that will be stored in it.
@@ -512,7 +517,7 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::
       return done.error();
     }
     tell_created(entries, beginning.scheduled(), outcomes);
-    remember(entries);
+    known_.remember(entries);
     beginning.lower(floors_);
     return Answer(std::move(outcomes));
   });

@@ -51,7 +51,6 @@ class Submitter {
   Result<std::vector<Entry>> number(std::span<const Submission> submissions, const Queues& queues);
   bool is_quick(std::span<const Submission> submissions, const Queues& queues);
   void insert(Transaction& transaction, const std::vector<Entry>& entries);
-  void remember(const std::vector<Entry>& entries);
 
   Pool& pool_;
   QueueNames& names_;

@@ -16,6 +16,8 @@ namespace horae::postgres {
 
 class ValuesStatement {
  public:
+  static constexpr std::size_t kMostRows = 64;  // of one statement
+
   // `before` and `after` the list; `columns` of each row. `more` follows the values of each row: ", horae_now()".
   ValuesStatement(const std::string& name, const std::string& before, int columns, const std::string& after,
                   const std::string& more = "");
@@ -36,8 +38,6 @@ class ValuesStatement {
   }
 
  private:
-  static constexpr std::size_t kMostRows = 64;
-
   std::vector<Sql> by_size_;  // for 1, 2, 4, ... rows
 };
 

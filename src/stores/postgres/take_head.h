@@ -1,0 +1,42 @@
+// The common claim, in one round trip: one worker wants tasks of one queue, and takes them from its head.
+//
+// Nothing has to be decided between looking and leasing, because within a queue the order of claims is that of the
+// index. Several wishes, or several queues, are shared out in claim.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "store/lease.h"
+#include "stores/postgres/pool.h"
+#include "stores/postgres/ranges.h"
+
+namespace horae::postgres {
+
+struct HeadWish {
+  const ClaimWish* wish = nullptr;
+  int queue = 0;
+  std::int64_t floor = 0;  // begin at this rank
+  std::int64_t most = 0;   // look at so many ranges
+};
+
+// Leased to the one who wished.
+struct TakenRange {
+  Range range;
+  int attempt = 0;
+  bool is_recurring = false;
+  std::int64_t rank = 0;
+  bool has_rest = false;  // the end of its run stayed
+};
+
+struct TakenHead {
+  Instant now;
+  std::vector<TakenRange> ranges;  // in the order of urgency
+};
+
+// Nothing if it is not as simple as that: nothing was found, or the wish needs more ranges than it was to look at. Then
+// nothing has happened.
+Result<std::optional<TakenHead>> take_head(Pool& pool, const HeadWish& wish);
+
+}  // namespace horae::postgres
