@@ -37,7 +37,7 @@ build: setup-test compile-release ## Build the program and its tests (build/rele
 run: setup-build ## Build Horae, start it and say what to do next
 	@[ -f build/release/build.ninja ] || cmake --preset release -DHORAE_TESTS=OFF >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target horae
-	@exec build/release/src/cli/horae serve
+	@exec build/release/src/cli/horae serve --demo
 
 .PHONY: test
 test: setup-test ## Run every test (what CI runs)
@@ -94,6 +94,24 @@ soak: build ## Kill a process on each store KILLS (default 2000) times, and Post
 	  RC_PARAMS="seed=$$RANDOM$$RANDOM max_success=500" build/release/tests/store_contract/$${store}_contract_test \
 	    --gtest_filter='RandomOperations.*'; \
 	done
+
+# The simulator; docs/testing.md explains it.
+.PHONY: build-sim
+build-sim: setup-test
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae_sim
+
+.PHONY: sim
+sim: build-sim ## Simulate a fixed set of worlds; with SEED=n that one, and all that happens in it
+	@build/release/tests/sim/horae_sim $(if $(SEED),--seed $(SEED))
+
+.PHONY: sim/soak
+sim/soak: build-sim ## Simulate new worlds for MINUTES (default 5) minutes; prints the seeds that fail
+	@build/release/tests/sim/horae_sim --minutes $(MINUTES)
+
+.PHONY: sim/mutants
+sim/mutants: build-sim ## Plant bugs one by one and show how many worlds find each
+	@build/release/tests/sim/horae_sim --mutants
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew

@@ -4,11 +4,10 @@
 #include <iosfwd>
 #include <string>
 
+#include "app/open_store.h"
 #include "base/result.h"
 
 namespace horae {
-
-inline constexpr const char* kDefaultStore = "sqlite:horae-data/horae.db";
 
 // Tells people on `out` what was done, or with `dry_run` what would be. The folder of an embedded database must exist.
 Result<void> migrate_store(const std::string& url, bool dry_run, std::ostream& out);

@@ -1,12 +1,20 @@
 #include "app/serve.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <ostream>
 
+#include "app/demo.h"
+#include "app/node.h"
+#include "app/open_store.h"
+#include "base/random.h"
 #include "base/version.h"
+#include "engine/runner.h"
 
 namespace horae {
 namespace {
@@ -38,27 +46,83 @@ class StopSignals {
   sigset_t set_{};
 };
 
-void greet(std::ostream& out) {
+// What to open and what to type.
+void greet(const Store& store, const std::string& owner, const Config& config,
+           const std::vector<std::string>& addresses, std::ostream& out) {
+  const std::string url = "http://" + addresses.front();
   out << fmt::format(
-             "horae {} is running.\n"
+             "horae {} is running as {}.\n"
+             "  address  {}   (/docs to read and try the API, /metrics, /healthz)\n"
+             "  store    {}\n"
+             "  slots    {} for the queues {}\n"
              "\n"
-             "It is a skeleton: it does not open a port or run tasks yet. It will keep tasks, lease them to workers "
-             "in\n"
-             "order of importance, and never lose one. docs/architecture.md shows the plan, CHANGELOG.md what is "
-             "there.\n"
+             "Try:\n"
+             "  curl -X POST {}/v1/tasks -H 'content-type: application/json' \\\n"
+             "       -d '{{\"queue\":\"demo\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
+             "  horae task list            horae queue list            horae scheduler status\n"
              "\n"
-             "Stop it with Ctrl-C (or: kill -TERM).",
-             version())
+             "Stop it with Ctrl-C (or: kill -TERM); what runs is yielded and goes on after the next start.\n",
+             version(), owner, url, store.description(), config.engine.dispatcher.slots,
+             fmt::join(config.engine.dispatcher.queues, ", "), url)
       << std::endl;
+}
+
+// The demo's report runs beside the node, on a thread of its own.
+class Demo {
+ public:
+  Demo(Store& store, const Clock& clock, const Logger& log, std::ostream& out)
+      : report_(store.tasks(), clock, out), runner_(clock, log) {
+    runner_.add(report_, waker_);
+    runner_.start();
+  }
+
+ private:
+  Waker waker_;
+  DemoReport report_;
+  Runner runner_;
+};
+
+// Runs until a signal arrives; answers which.
+Result<int> run(Store& store, const Config& config, bool is_demo, const Clock& clock, StopSignals& signals,
+                std::ostream& out, std::ostream& log_to) {
+  const auto owner = store.queues().new_worker_id();
+  if (!owner.ok()) return owner.error();
+  const Logger log = Logger(log_to, clock, config.log).with({{std::string(kNodeField), *owner}});
+  Node node(store, clock, config, *owner, log);
+  if (auto started = node.start(); !started.ok()) return started.error();
+  greet(store, *owner, config, node.addresses(), out);
+  std::optional<Demo> demo;
+  if (is_demo) {
+    SystemRandom random;
+    UuidSource ids(clock, random);
+    const auto ready = submit_demo(store, ids);
+    if (!ready.ok()) return ready.error();
+    demo.emplace(store, clock, log, out);
+    node.on_ready(*ready);
+  }
+  const auto signal = signals.wait();
+  if (!node.stop()) log.warn("some tasks did not end in time: they come back when their leases expire");
+  return signal;
+}
+
+// The slots of a demo also take its tasks.
+Config with_demo_queues(Config config) {
+  auto& queues = config.engine.dispatcher.queues;
+  for (std::string& queue : demo_queues()) {
+    if (std::ranges::find(queues, queue) == queues.end()) queues.push_back(std::move(queue));
+  }
+  return config;
 }
 
 }  // namespace
 
-Result<void> serve(std::ostream& out) {
+Result<void> serve(const Config& config, bool demo, std::ostream& out, std::ostream& log) {
   StopSignals signals;
   if (auto blocked = signals.block(); !blocked.ok()) return blocked;
-  greet(out);
-  const auto signal = signals.wait();
+  const SystemClock clock;
+  const auto store = open_store(config.store, clock, config.postgres);
+  if (!store.ok()) return store.error();
+  const auto signal = run(**store, demo ? with_demo_queues(config) : config, demo, clock, signals, out, log);
   if (!signal.ok()) return signal.error();
   out << fmt::format("horae stopped ({}).", *signal == SIGINT ? "SIGINT" : "SIGTERM") << std::endl;
   return {};

@@ -1,10 +1,19 @@
 #include "engine/claimer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/mutant.h"
 
 namespace horae {
+namespace {
+
+template <typename Queues>
+bool concerns(const ClaimWish& wish, const Queues& queues) {
+  return std::ranges::find_first_of(wish.queues, queues) != wish.queues.end();
+}
+
+}  // namespace
 
 Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
   Ticket ticket = 0;
@@ -35,12 +44,11 @@ void Claimer::on_ready(const std::vector<std::string>& queues) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [ticket, waiting] : waiting_) {
-      const bool concerns = std::ranges::any_of(waiting.wish.queues, [&](const std::string& queue) {
-        return std::ranges::find(queues, queue) != queues.end();
-      });
-      waiting.is_due = waiting.is_due || concerns;
-      any = any || concerns;
+      if (!concerns(waiting.wish, queues)) continue;
+      waiting.is_due = true;
+      any = true;
     }
+    if (is_under_way_) ready_meanwhile_.insert(queues.begin(), queues.end());
   }
   if (any && !HORAE_MUTANT("lost_wake_up")) wake_();
 }
@@ -49,6 +57,7 @@ void Claimer::on_ready_anywhere() {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [ticket, waiting] : waiting_) waiting.is_due = true;
+    ready_anywhere_meanwhile_ = true;
   }
   wake_();
 }
@@ -64,6 +73,7 @@ MonotonicTime Claimer::run_once(MonotonicTime now) {
   find_lost_answers(due);
   claim(due);
   wait_on_or_give_up(due, now);
+  if (std::exchange(has_released_, false)) on_ready_anywhere();
   return next_run(now);
 }
 
@@ -73,6 +83,9 @@ Claimer::Waitings Claimer::take_due(MonotonicTime now) {
   if (poll) next_poll_ = now + options_.poll;
   Waitings due;
   const std::lock_guard lock(mutex_);
+  is_under_way_ = true;
+  ready_meanwhile_.clear();
+  ready_anywhere_meanwhile_ = false;
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const auto each = next++;
     if ((poll && !HORAE_MUTANT("never_polls")) || each->second.is_due || each->second.deadline <= now)
@@ -110,7 +123,7 @@ void Claimer::claim(Waitings& due) {
     wishes.push_back(waiting.wish);
     tickets.push_back(ticket);
   }
-  if (wishes.empty()) return;
+  if (wishes.empty() || is_draining()) return;
   auto granted = tasks_.claim(wishes);
   if (!granted.ok()) {
     log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
@@ -129,15 +142,21 @@ void Claimer::claim(Waitings& due) {
   }
 }
 
+// False if its time is over.
+bool Claimer::wait_on(Waitings::node_type& each, MonotonicTime now) {
+  Waiting& waiting = each.mapped();
+  const std::lock_guard lock(mutex_);
+  if (is_draining_ || waiting.deadline <= now) return false;
+  if (ready_anywhere_meanwhile_ || concerns(waiting.wish, ready_meanwhile_)) waiting.is_due = true;
+  waiting_.insert(std::move(each));
+  return true;
+}
+
 void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
   while (!due.empty()) {
     auto each = due.extract(due.begin());
     Waiting& waiting = each.mapped();
-    if (waiting.deadline > now) {
-      const std::lock_guard lock(mutex_);
-      waiting_.insert(std::move(each));
-      continue;
-    }
+    if (wait_on(each, now)) continue;
     if (waiting.is_uncertain) {
       uncertain_.push_back(waiting.wish);
       (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: ask again"});
@@ -147,9 +166,30 @@ void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
   }
 }
 
+void Claimer::drain() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_draining_ = true;
+    for (auto& [ticket, waiting] : waiting_) waiting.is_due = true;
+  }
+  wake_();
+}
+
+bool Claimer::is_draining() const {
+  const std::lock_guard lock(mutex_);
+  return is_draining_;
+}
+
+bool Claimer::is_empty() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && !is_under_way_ && !has_leftovers_;
+}
+
 MonotonicTime Claimer::next_run(MonotonicTime now) {
   MonotonicTime next = std::max(next_poll_, now);  // a run between two polls does not put the next one off
   const std::lock_guard lock(mutex_);
+  is_under_way_ = false;
+  has_leftovers_ = !uncertain_.empty() || !unreleased_.empty();
   for (const auto& [ticket, waiting] : waiting_) {
     next = std::min(next, waiting.is_due ? now : waiting.deadline);
   }
@@ -192,6 +232,7 @@ void Claimer::finish_leftovers() {
       return;
     }
     unreleased_.erase(unreleased_.begin(), unreleased_.begin() + static_cast<std::ptrdiff_t>(count));
+    has_released_ = true;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,13 @@ class Claimer final : public Loop {
 
   std::size_t waiting() const;
 
+  // The node is about to stop: nothing is claimed any more, those who wait are answered, and what a claim without an
+  // answer may hold is found and released, as long as the loop is driven. There is no way back.
+  void drain();
+
+  // True if nobody waits, no claim is under way, and nothing is left to be released.
+  bool is_empty() const;
+
   std::string_view name() const override { return "claimer"; }
   MonotonicTime run_once(MonotonicTime now) override;
 
@@ -68,6 +76,8 @@ class Claimer final : public Loop {
   void find_lost_answers(Waitings& due);
   void claim(Waitings& due);
   void wait_on_or_give_up(Waitings& due, MonotonicTime now);
+  bool wait_on(Waitings::node_type& each, MonotonicTime now);
+  bool is_draining() const;
   MonotonicTime next_run(MonotonicTime now);
 
   void deliver(Waiting& waiting, std::vector<LeasedTask> tasks);
@@ -79,13 +89,21 @@ class Claimer final : public Loop {
   const ClaimerOptions options_;
 
   mutable std::mutex mutex_;
-  Waitings waiting_;        // guarded by mutex_
-  Ticket next_ticket_ = 1;  // guarded by mutex_
+  Waitings waiting_;            // guarded by mutex_
+  Ticket next_ticket_ = 1;      // guarded by mutex_
+  bool is_draining_ = false;    // guarded by mutex_
+  bool has_leftovers_ = false;  // guarded by mutex_; uncertain_ or unreleased_, after the last pass
+
+  // What is told while run_once() has taken some out of waiting_, because they have not heard it. Guarded by mutex_.
+  bool is_under_way_ = false;
+  std::set<std::string> ready_meanwhile_;
+  bool ready_anywhere_meanwhile_ = false;
 
   // Used by run_once() only.
   MonotonicTime next_poll_;
   std::vector<ClaimWish> uncertain_;    // of workers that gave up: what their tokens hold has to be released
   std::vector<Settlement> unreleased_;  // what the store could not take back yet
+  bool has_released_ = false;           // something is ready again, which those who wait have not heard yet
 };
 
 }  // namespace horae

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "base/mutant.h"
+
 namespace horae {
 namespace {
 
@@ -74,7 +76,8 @@ std::optional<Dispatcher::Chore> Dispatcher::book_slot(Lane& lane, MonotonicTime
   bool is_in_doubt = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto free = std::ranges::find_if(lane.slots, [](const Slot& slot) { return !slot.chore; });
+    const auto free = std::ranges::find_if(
+        lane.slots, [](const Slot& slot) { return !slot.chore || HORAE_MUTANT("slot_booked_twice"); });
     const Chore* next = lane.chores.front();
     if (free == lane.slots.end() || next == nullptr) return std::nullopt;
     Held& held = held_.at(next->id);
@@ -137,6 +140,7 @@ MonotonicTime Dispatcher::beat_once(MonotonicTime now) {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [chore, held] : held_) {
+      if (HORAE_MUTANT("chores_are_not_beaten") && held.phase == Held::Phase::kWaiting) continue;
       beats.push_back({chore, {}, settlement(Event::kHeartbeat, *held.task)});
       running.push_back({chore, held.is_started ? &held.lane->executor : nullptr});
     }
@@ -355,6 +359,7 @@ void Dispatcher::drain(MonotonicTime now) {
     const std::lock_guard lock(mutex_);
     is_draining_ = true;
     for (Lane* lane : {&own_, &internal_}) {
+      if (HORAE_MUTANT("drained_nodes_keep_chores")) continue;
       for (const auto& entry : lane->chores.backlog()) let_go(*lane, entry.chore);
     }
     for (auto& [chore, held] : held_) {

@@ -13,16 +13,17 @@ MonotonicTime Monitor::run_once(MonotonicTime now) {
     log_.warn("cannot look at the leases", {{"reason", seen.error().message}});
     return now + (HORAE_MUTANT("monitor_gives_up") ? std::chrono::hours(10'000) : options_.poll);
   }
-  const Reading present{seen->now, now};
+  const Reading present{seen->now, now, seen->has_leases};
   const bool jumped = has_jumped(present);
+  const bool begins = !seen->stamp || begins_with(present);
   last_ = present;
   if (!seen->has_leases) return now + options_.poll;
 
   if (jumped) {
-    extend(*seen, "the store's clock jumped");
+    extend(*seen, "the store's clock jumped", LogLevel::kWarn);
   } else if (!seen->stamp ||
              (seen->now - *seen->stamp > options_.silence && !HORAE_MUTANT("outage_is_the_workers_fault"))) {
-    extend(*seen, "nobody had looked for too long");
+    extend(*seen, "nobody had looked for too long", begins ? LogLevel::kDebug : LogLevel::kWarn);
   } else if (expire(*seen)) {
     return now;
   }
@@ -36,12 +37,19 @@ bool Monitor::has_jumped(const Reading& present) const {
   return std::chrono::abs(by_store - by_own) > options_.largest_jump;
 }
 
-void Monitor::extend(const Watch& seen, std::string_view why) {
+// Nobody stamps while nothing is leased, so the first lease after that finds an old stamp: that is no outage.
+bool Monitor::begins_with(const Reading& present) const {
+  return last_ && !last_->has_leases && present.own - last_->own <= options_.silence;
+}
+
+void Monitor::extend(const Watch& seen, std::string_view why, LogLevel level) {
   const auto extended = tasks_.extend_leases(seen.stamp);
   if (!extended.ok()) {
     log_.warn("cannot extend the leases", {{"reason", extended.error().message}});
-  } else if (*extended) {
+  } else if (*extended && level == LogLevel::kWarn) {
     log_.warn("extended all leases", {{"because", why}});
+  } else if (*extended) {
+    log_.debug("extended all leases", {{"because", why}});
   }
 }
 

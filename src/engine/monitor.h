@@ -33,14 +33,16 @@ class Monitor final : public Loop {
   MonotonicTime run_once(MonotonicTime now) override;
 
  private:
-  // The two clocks at one moment.
+  // The two clocks at one moment, and whether anything was leased then.
   struct Reading {
     Instant store;
     MonotonicTime own;
+    bool has_leases = false;
   };
 
   bool has_jumped(const Reading& present) const;
-  void extend(const Watch& seen, std::string_view why);
+  bool begins_with(const Reading& present) const;
+  void extend(const Watch& seen, std::string_view why, LogLevel level);
   bool expire(const Watch& seen);  // true if there is more to do at once
 
   TaskStore& tasks_;

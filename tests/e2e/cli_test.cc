@@ -63,11 +63,31 @@ TEST(Cli, MigrateNamesAStoreThatItDoesNotKnow) {
 class Serve : public ::testing::TestWithParam<int> {};
 
 TEST_P(Serve, TellsHowToStopItAndStopsCleanlyOnASignal) {
-  Process horae({HORAE_BINARY, "serve"});
+  const TemporaryFolder folder;
+  Process horae({HORAE_BINARY, "serve", "--store", "sqlite:" + folder.path() + "/horae.db"});
   ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
   horae.send_signal(GetParam());
   EXPECT_THAT(horae.read_rest(), HasSubstr("horae stopped"));
   EXPECT_EQ(horae.wait().exit_code, 0);
+}
+
+TEST(Demo, PrintsLivesAsTheyHappenAndGoesOnAfterARestart) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> command = {HORAE_BINARY, "serve", "--demo", "--store",
+                                            "sqlite:" + folder.path() + "/data/horae.db"};
+  Process first(command);
+  ASSERT_TRUE(first.read_until("running on worker-1"));
+  ASSERT_TRUE(first.read_until("turn 1 is done"));
+  ASSERT_TRUE(first.read_until("aborted after 3 tries: unsupported_spec"));
+  first.send_signal(SIGINT);
+  EXPECT_THAT(first.read_rest(), HasSubstr("horae stopped"));
+  EXPECT_EQ(first.wait().exit_code, 0);
+
+  Process second(command);  // the same recurring task, not another one
+  ASSERT_TRUE(second.read_until("turn 2 is done"));
+  second.send_signal(SIGTERM);
+  EXPECT_THAT(second.read_rest(), HasSubstr("horae stopped"));
+  EXPECT_EQ(second.wait().exit_code, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Serve, ::testing::Values(SIGINT, SIGTERM),

@@ -1,5 +1,7 @@
 #include "engine/claimer.h"
 
+#include <utility>
+
 #include "tests/engine/engine.h"
 
 namespace horae::testing {
@@ -74,6 +76,71 @@ TEST_P(ClaimerLoop, DoesNotAskTheStoreForNothing) {
   pass(1s);
   claimer.run_once(node_now());
   EXPECT_EQ(faulty().claims, 2);
+}
+
+TEST_P(ClaimerLoop, AWakeUpDoesNotPutOffTheNextPoll) {
+  Claimer claimer(tasks(), log(), [] {});
+  Worker worker;
+  claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  const MonotonicTime poll = claimer.run_once(node_now());
+  pass(900ms);
+  claimer.on_ready({kQueue});
+  EXPECT_EQ(claimer.run_once(node_now()), poll);
+}
+
+TEST_P(ClaimerLoop, WhatIsReleasedIsGivenToThoseWhoWaitAtOnce) {
+  int wakes = 0;
+  Claimer claimer(tasks(), log(), [&] { ++wakes; });
+  const TaskId id = submit();
+  Worker gone, patient;
+  gone.is_gone = true;
+  claimer.wait(wish(1, "worker-1"), node_now() + 1min, gone.deliver());
+  claimer.wait(wish(1, "worker-2"), node_now() + 1min, patient.deliver());
+  EXPECT_EQ(claimer.run_once(node_now()), node_now());
+  EXPECT_EQ(wakes, 3);
+  claimer.run_once(node_now());
+  ASSERT_THAT(patient.tasks, SizeIs(1));
+  EXPECT_EQ(patient.tasks[0].id, id);
+}
+
+TEST_P(ClaimerLoop, AWakeUpDuringAClaimIsNotLost) {
+  Claimer claimer(faulty(), log(), [] {});
+  Worker worker;
+  TaskId id;
+  claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  bool is_first = true;
+  faulty().before_claims_answer = [&] {
+    if (!std::exchange(is_first, false)) return;
+    id = submit();
+    claimer.on_ready({kQueue});
+  };
+  EXPECT_EQ(claimer.run_once(node_now()), node_now());
+  claimer.run_once(node_now());
+  ASSERT_THAT(worker.tasks, SizeIs(1));
+  EXPECT_EQ(worker.tasks[0].id, id);
+}
+
+TEST_P(ClaimerLoop, ANodeThatStopsReleasesWhatALostAnswerHolds) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker, late;
+  claimer.wait(wish(), node_now() + 1min, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  claimer.drain();
+  EXPECT_FALSE(claimer.is_empty());
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.failure, ErrorCode::kUnavailable);
+  EXPECT_FALSE(claimer.is_empty());  // the store is still away
+
+  faulty().fault = FaultyTasks::Fault::kNone;
+  claimer.wait(wish(1, "worker-2"), node_now() + 1min, late.deliver());
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_TRUE(claimer.is_empty());
+  EXPECT_EQ(late.calls, 1);
+  EXPECT_THAT(late.tasks, IsEmpty());
+  EXPECT_EQ(queue().ready, 1);
 }
 
 TEST_P(ClaimerLoop, AStoreThatFailsIsNotAskedWithoutAPause) {

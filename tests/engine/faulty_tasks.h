@@ -1,6 +1,8 @@
 // A store that is away when the test says so, before a call has done its work or after.
 #pragma once
 
+#include <functional>
+
 #include "store/task_store.h"
 
 namespace horae::testing {
@@ -16,8 +18,9 @@ class FaultyTasks final : public TaskStore {
   explicit FaultyTasks(TaskStore& store) : store_(store) {}
 
   Fault fault = Fault::kNone;
-  ErrorCode code = ErrorCode::kUnavailable;  // what the caller is told
-  int claims = 0;                            // calls, with whatever number of wishes
+  ErrorCode code = ErrorCode::kUnavailable;            // what the caller is told
+  int claims = 0;                                      // calls, with whatever number of wishes
+  std::function<void()> before_claims_answer = [] {};  // when a claim is done, and its caller does not know it yet
 
   // The caller's process dies at its n-th call from now on, before or after the call's work: Crash is thrown.
   struct Crash {};
@@ -29,7 +32,11 @@ class FaultyTasks final : public TaskStore {
   }
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
     ++claims;
-    return call([&] { return store_.claim(wishes); });
+    return call([&] {
+      auto granted = store_.claim(wishes);
+      before_claims_answer();
+      return granted;
+    });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
     return call([&] { return store_.leases_of(token); });

@@ -1,0 +1,271 @@
+// make bench/http: what HTTP costs beside an empty handler and beside the store alone.
+//
+// Each figure and its yardstick take turns in one run, because the machine and its disk are noisy: a ratio is taken
+// within each pair, and the median of the ratios is the figure. The clients run on the same processors as the server.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "base/waker.h"
+#include "bench/http_client.h"
+#include "bench/measure.h"
+#include "engine/claimer.h"
+#include "engine/runner.h"
+#include "http/api.h"
+#include "http/json_scan.h"
+#include "http/measured_tasks.h"
+#include "http/server.h"
+#include "store/combiner.h"
+#include "stores/sqlite/sqlite_store.h"
+
+namespace horae::bench {
+namespace {
+
+constexpr int kPairs = 5;
+constexpr int kBatch = 100;
+constexpr int kBatches = 60;
+constexpr double kSeconds = 1.0;
+const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::current_path() / "horae-bench-XXXXXX") {
+    HORAE_CHECK(mkdtemp(path_.data()) != nullptr, "a bench needs a folder on the disk that it measures");
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string new_url() { return fmt::format("sqlite:{}/{}.db", path_, ++files_); }
+
+ private:
+  std::string path_;
+  int files_ = 0;
+};
+
+// A node as `horae serve` composes it, without the loops that the measured paths do not need.
+class Node {
+ public:
+  explicit Node(const std::string& url)
+      : store_(open_sqlite_store(url, clock_).value()),
+        tasks_(store_->tasks(), metrics_, clock_),
+        log_(std::cerr, clock_, {.level = LogLevel::kWarn}),
+        claimer_(tasks_, log_, [this] { waker_.wake(); }),
+        combiner_(tasks_),
+        api_({.combiner = combiner_,
+              .tasks = tasks_,
+              .queues = store_->queues(),
+              .claimer = claimer_,
+              .clock = clock_,
+              .random = random_,
+              .ids = ids_,
+              .metrics = metrics_,
+              .log = log_,
+              .on_ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); }}),
+        runner_(clock_, log_),
+        server_({.listen = {"127.0.0.1:0"}}, clock_, log_, [this](HttpRequest request, const Responder& responder) {
+          if (request.path == "/empty") return responder.answer({.status = 200, .body = "{}"});
+          api_.handle(std::move(request), responder);
+        }) {
+    runner_.add(claimer_, waker_);
+    combiner_.start();
+    runner_.start();
+    api_.start();
+    HORAE_CHECK(server_.start().ok(), "a free port is free");
+  }
+
+  ~Node() {
+    api_.end_waits();
+    server_.stop(std::chrono::seconds(10));
+    api_.stop();
+    combiner_.stop();
+    runner_.stop();
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  std::uint16_t port() const { return server_.port(); }
+  TaskStore& tasks() { return store_->tasks(); }
+  Uuid new_id() { return ids_.next(); }
+
+ private:
+  SystemClock clock_;
+  SystemRandom random_;
+  UuidSource ids_{clock_, random_};
+  Metrics metrics_;
+  std::unique_ptr<Store> store_;
+  MeasuredTasks tasks_;
+  Logger log_;
+  Waker waker_;
+  Claimer claimer_;
+  Combiner combiner_;
+  Api api_;
+  Runner runner_;
+  HttpServer server_;
+};
+
+using Results = std::vector<std::pair<std::string, double>>;
+
+// Single durable submits at 64 connections beside an empty handler on the same server.
+void measure_single_submits(Folder& folder, Results& results) {
+  const std::string task = R"({"queue":"bench","spec":)" + kSpec + "}";
+  const std::string submit = post_request("/v1/tasks", task);
+  const std::string empty = post_request("/empty", task);
+  std::vector<double> empty_rate, submit_rate, ratio;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    Node node(folder.new_url());
+    const Load load{.port = node.port(), .seconds = kSeconds};
+    empty_rate.push_back(requests_per_second(load, [&](int) { return empty; }));
+    submit_rate.push_back(requests_per_second(load, [&](int) { return submit; }));
+    ratio.push_back(submit_rate.back() / empty_rate.back());
+  }
+  results.emplace_back("http.empty.per_s", spread_of(empty_rate).median);
+  results.emplace_back("http.submit1.per_s", spread_of(submit_rate).median);
+  results.emplace_back("http.submit1.vs_empty", spread_of(ratio).median);
+}
+
+std::string batch_body() {
+  std::string body = R"({"tasks":[)";
+  for (int i = 0; i < kBatch; ++i) {
+    if (i > 0) body += ',';
+    body += fmt::format(R"({{"queue":"bench","priority":{},"spec":{}}})", 50 + i % 4, kSpec);
+  }
+  return body + "]}";
+}
+
+std::string settle_body(const std::string& claimed) {
+  const auto members = scan_object(claimed).value();
+  std::string body = R"({"settlements":[)";
+  int count = 0;
+  for (const std::string_view task : scan_array(members.at(0).value).value()) {
+    std::map<std::string_view, std::string_view> fields;
+    for (const JsonMember& member : scan_object(task).value()) fields[member.key] = member.value;
+    if (count++ > 0) body += ',';
+    body += fmt::format(R"({{"event":"complete","id":{},"number":{},"attempt":{},"owner":"worker-1","result":{{}}}})",
+                        fields["id"], fields["number"], fields["attempt"]);
+  }
+  HORAE_CHECK(count == kBatch, "each task is claimed");
+  return body + "]}";
+}
+
+// Seconds for submits alone, and for whole lives.
+struct Times {
+  double submit = 0;
+  double life = 0;
+};
+
+Times run_over_http(Node& node) {
+  BlockingClient client(node.port());
+  const std::string submit = post_request("/v1/tasks/batch", batch_body());
+  const std::string claim =
+      post_request("/v1/claim", fmt::format(R"({{"owner":"worker-1","queues":["bench"],"max":{}}})", kBatch));
+  Times times;
+  for (int i = 0; i < kBatches; ++i) {
+    const Stopwatch watch;
+    (void)client.call(submit);
+    times.submit += watch.read().wall_s;
+    const std::string claimed = client.call(claim);
+    times.life += watch.read().wall_s;
+    const std::string settle = post_request("/v1/settle", settle_body(claimed));  // the worker's own time
+    const Stopwatch settling;
+    (void)client.call(settle);
+    times.life += settling.read().wall_s;
+  }
+  return times;
+}
+
+Times run_on_store(Node& node) {
+  Times times;
+  for (int i = 0; i < kBatches; ++i) {
+    std::vector<Submission> submissions;
+    for (int j = 0; j < kBatch; ++j) {
+      submissions.push_back(
+          {.task = {.queue = "bench", .priority = 50 + j % 4, .spec = kSpec}, .new_id = node.new_id()});
+    }
+    const Stopwatch watch;
+    HORAE_CHECK(node.tasks().submit(submissions).ok(), "submit");
+    times.submit += watch.read().wall_s;
+    const std::vector<ClaimWish> wishes = {
+        {.owner = "worker-1", .queues = {"bench"}, .max = kBatch, .token = node.new_id()}};
+    const auto leased = std::move(node.tasks().claim(wishes).value().at(0));
+    std::vector<Settlement> completions;
+    for (const LeasedTask& task : leased) {
+      completions.push_back({.event = Event::kComplete,
+                             .id = task.id,
+                             .number = task.number,
+                             .attempt = task.attempt,
+                             .owner = "worker-1",
+                             .result = "{}"});
+    }
+    HORAE_CHECK(node.tasks().settle(completions).ok(), "settle");
+    times.life += watch.read().wall_s;
+  }
+  return times;
+}
+
+void measure_batches(Folder& folder, Results& results) {
+  const double tasks = static_cast<double>(kBatch) * kBatches;
+  std::vector<double> submit_rate, submit_ratio, life_rate, life_ratio;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    Node first(folder.new_url());
+    const Times http = run_over_http(first);
+    Node second(folder.new_url());
+    const Times store = run_on_store(second);
+    submit_rate.push_back(tasks / http.submit);
+    submit_ratio.push_back(store.submit / http.submit);
+    life_rate.push_back(tasks / http.life);
+    life_ratio.push_back(store.life / http.life);
+  }
+  results.emplace_back("http.batch100.per_s", spread_of(submit_rate).median);
+  results.emplace_back("http.batch100.vs_store", spread_of(submit_ratio).median);
+  results.emplace_back("http.life100.per_s", spread_of(life_rate).median);
+  results.emplace_back("http.life100.vs_store", spread_of(life_ratio).median);
+}
+
+// From the submit to the answer of a worker that waits, one at a time.
+void measure_pickup(Folder& folder, Results& results) {
+  constexpr int kTasks = 300;
+  Node node(folder.new_url());
+  BlockingClient client(node.port());
+  BlockingClient worker(node.port());
+  const std::string claim = post_request("/v1/claim", R"({"owner":"worker-1","queues":["bench"],"wait":"30s"})");
+  const std::string submit = post_request("/v1/tasks", R"({"queue":"bench","spec":1})");
+  std::vector<double> milliseconds;
+  for (int i = 0; i < kTasks; ++i) {
+    std::thread waiting([&] { (void)worker.call(claim); });
+    while (client.call("GET /v1/scheduler HTTP/1.1\r\nHost: localhost\r\n\r\n").find(R"("waiting_workers":1)") ==
+           std::string::npos) {
+    }
+    const Stopwatch watch;
+    (void)client.call(submit);
+    waiting.join();
+    milliseconds.push_back(watch.read().wall_s * 1e3);
+  }
+  std::ranges::sort(milliseconds);
+  results.emplace_back("http.pickup.sqlite.p50_ms", milliseconds[kTasks / 2]);
+  results.emplace_back("http.pickup.sqlite.p99_ms", milliseconds[kTasks * 99 / 100]);
+}
+
+}  // namespace
+}  // namespace horae::bench
+
+int main() {
+  using namespace horae::bench;  // NOLINT(google-build-using-namespace): a program of one file
+  Folder folder;
+  Results results;
+  measure_single_submits(folder, results);
+  measure_batches(folder, results);
+  measure_pickup(folder, results);
+  for (const auto& [name, value] : results) print_result(name, value);
+  return 0;
+}

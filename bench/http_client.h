@@ -1,0 +1,39 @@
+// Load for an HTTP server on this machine: a few threads, each with many connections that wait for nothing but answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace horae::bench {
+
+struct Load {
+  std::uint16_t port = 0;
+  int connections = 64;
+  int threads = 1;
+  double seconds = 1.0;
+};
+
+// Sends requests for a while, one after the other on each connection, and says how many were answered in a second.
+// `next` makes the text of a request; it is called by one thread at a time for each connection index. An answer with a
+// status other than 2xx ends the program.
+double requests_per_second(const Load& load, const std::function<std::string(int connection)>& next);
+
+// One connection, one request at a time.
+class BlockingClient {
+ public:
+  explicit BlockingClient(std::uint16_t port);
+  ~BlockingClient();
+  BlockingClient(const BlockingClient&) = delete;
+  BlockingClient& operator=(const BlockingClient&) = delete;
+
+  // The body of the answer, which is a 2xx.
+  std::string call(const std::string& request);
+
+ private:
+  int socket_;
+};
+
+std::string post_request(const std::string& target, const std::string& body);
+
+}  // namespace horae::bench

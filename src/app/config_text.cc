@@ -1,0 +1,147 @@
+// The table of settings as text: a TOML file, and docs/configuration.md.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "app/config.h"
+#include "app/config_file.h"
+#include "app/settings.h"
+
+namespace horae {
+namespace {
+
+constexpr std::size_t kCommentWidth = 100;
+
+std::string table_of(const Setting& setting) {
+  const std::size_t dot = setting.key.find('.');
+  return dot == std::string::npos ? "" : setting.key.substr(0, dot);
+}
+
+std::string name_of(const Setting& setting) { return setting.key.substr(setting.key.find('.') + 1); }
+
+// `text` as lines of comment, broken between words.
+std::string comment(std::string_view text) {
+  std::string lines;
+  std::string line = "#";
+  while (!text.empty()) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    if (line.size() + 1 + space > kCommentWidth) {
+      lines += line + "\n";
+      line = "#";
+    }
+    line += " " + std::string(text.substr(0, space));
+    text.remove_prefix(std::min(space + 1, text.size()));
+  }
+  return lines + line + "\n";
+}
+
+std::string default_of(const Setting& setting) {
+  if (setting.key == "store") return "`\"sqlite:horae-data/horae.db\"`";
+  return fmt::format("`{}`", to_toml(setting.kind, setting.write(Config{})));
+}
+
+std::string settings_table() {
+  std::string text;
+  std::string table = "-";
+  for (const Setting& setting : settings()) {
+    if (table_of(setting) != table) {
+      table = table_of(setting);
+      text += fmt::format("\n### {}\n\n", table.empty() ? "Before all tables" : "`[" + table + "]`");
+      text += "| key | default | allowed | what it does |\n|---|---|---|---|\n";
+    }
+    text += fmt::format("| `{}` | {} | {} | {} |\n", setting.key, default_of(setting), setting.allowed, setting.help);
+  }
+  return text;
+}
+
+std::string names_table() {
+  std::string text = "| key | flag of `horae serve` | environment |\n|---|---|---|\n";
+  for (const Setting& setting : settings()) {
+    text += fmt::format("| `{}` | `{}` | `{}` |\n", setting.key, flag_of(setting), environment_of(setting));
+  }
+  return text;
+}
+
+std::string seeds_table() {
+  std::string text = "| here | there |\n|---|---|\n";
+  for (const Setting& setting : settings()) {
+    if (!setting.seeds.empty()) text += fmt::format("| `{}` | {} |\n", setting.key, setting.seeds);
+  }
+  return text;
+}
+
+constexpr std::string_view kBeginning = R"(# Configuration
+
+Generated from the table in `src/app/settings.cc` by `make docs`; a test fails when the two differ.
+
+`horae serve` needs no configuration: it keeps its tasks with SQLite in `./horae-data` and answers on 127.0.0.1:3369.
+
+## Where values come from
+
+A setting is said in up to three places. The first of these that says it wins, whole (lists are not added up):
+
+1. a flag: `horae serve --slots-count 4`
+2. the environment: `HORAE_SLOTS_COUNT=4`
+3. the file: `count = 4` in the table `[slots]`
+4. the default
+
+The file is the one that `--config FILE` names, else `HORAE_CONFIG`, else `horae.toml` in the current folder if there is
+one. It is TOML: durations are strings (`"1h30m"`, `"50ms"`), numbers have no quotes, lists are lists of strings. In flags
+and in the environment nothing has quotes, and the items of a list have commas between them; an empty text is an empty
+list.
+
+`horae serve --print-config` prints the configuration that would hold, as a file with comments, and starts nothing. With
+no file it is a good first file. It has the URL of the store as it was given: keep passwords out of that (`PGPASSFILE`).
+
+Unknown keys, unknown variables that begin with `HORAE_` and bad values are errors; all of them are told at once, each
+with its place. Besides the settings there are `HORAE_CONFIG` (the file) and `HORAE_NODE` (the node that client commands
+such as `horae task list` talk to). Client commands read no file.
+
+## Settings
+)";
+
+constexpr std::string_view kSeeds = R"(
+## Names of the systems that Horae grew from
+
+)";
+
+constexpr std::string_view kEnd = R"(
+What has no setting here, and why:
+
+| there | here |
+|---|---|
+| TMS: `HEART_BEAT_INTERVAL_SEC` | always a third of the lease |
+| Scylla: `retention_period` | of each queue: `horae queue set QUEUE --retention 24h` (7 days by default) |
+| SHIELD: levels | priorities 0 to 255 of the tasks; level = 255 - priority |
+| master/slave: `SLAVE_COL_NAME`, `TASK_COL_NAME` | the layout of the store belongs to Horae |
+| Chronos: topics, timing advance, hold time, poll and failure detection interval | come with the delay queue |
+)";
+
+}  // namespace
+
+std::string print_config(const Config& config) {
+  std::string text = comment("Configuration of Horae. docs/configuration.md explains where values come from.");
+  std::string table;
+  for (const Setting& setting : settings()) {
+    text += "\n";
+    if (table_of(setting) != table) {
+      table = table_of(setting);
+      text += fmt::format("[{}]\n", table);
+    }
+    text += comment(fmt::format("{} Allowed: {}.", setting.help, setting.allowed));
+    text += fmt::format("{} = {}\n", name_of(setting), to_toml(setting.kind, setting.write(config)));
+  }
+  return text;
+}
+
+std::string configuration_document() {
+  std::string text(kBeginning);
+  text += settings_table();
+  text += "\n## Flags and variables\n\n" + names_table();
+  text += std::string(kSeeds) + seeds_table() + std::string(kEnd);
+  return text;
+}
+
+}  // namespace horae

@@ -1,0 +1,111 @@
+#include "app/node.h"
+
+#include <utility>
+
+#include "base/random.h"
+#include "base/uuid.h"
+#include "engine/engine.h"
+#include "http/api.h"
+#include "http/measured_tasks.h"
+#include "http/server.h"
+#include "store/combiner.h"
+
+namespace horae {
+namespace {
+
+// The same store, with its calls counted and timed.
+class MeasuredStore final : public Store {
+ public:
+  MeasuredStore(Store& store, Metrics& metrics, const Clock& clock)
+      : store_(store), tasks_(store.tasks(), metrics, clock) {}
+
+  TaskStore& tasks() override { return tasks_; }
+  QueueStore& queues() override { return store_.queues(); }
+  MessageStore& messages() override { return store_.messages(); }
+  std::string description() const override { return store_.description(); }
+
+ private:
+  Store& store_;
+  MeasuredTasks tasks_;
+};
+
+}  // namespace
+
+class Node::Parts {
+ public:
+  Parts(Store& store, const Clock& clock, const Config& config, std::string owner, const Logger& log)
+      : grace_(config.grace),
+        ids_(clock, random_),
+        store_(store, metrics_, clock),
+        combiner_(store_.tasks(), config.combiner),
+        engine_(store_, clock, random_, std::move(owner), log, config.engine),
+        api_(api_parts(clock, log), config.api),
+        server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
+          api_.handle(std::move(request), responder);
+        }) {}
+
+  Result<void> start() {
+    combiner_.start();
+    engine_.start();
+    api_.start();
+    auto started = server_.start();
+    if (!started.ok()) stop();
+    return started;
+  }
+
+  bool stop() {
+    api_.end_waits();
+    server_.stop(grace_);
+    api_.stop();
+    const bool is_clean = engine_.stop(grace_);
+    combiner_.stop();
+    return is_clean;
+  }
+
+  Engine& engine() { return engine_; }
+  const HttpServer& server() const { return server_; }
+
+ private:
+  ApiParts api_parts(const Clock& clock, const Logger& log) {
+    return {.combiner = combiner_,
+            .tasks = store_.tasks(),
+            .queues = store_.queues(),
+            .claimer = engine_.claimer(),
+            .clock = clock,
+            .random = random_,
+            .ids = ids_,
+            .metrics = metrics_,
+            .log = log,
+            .on_ready = [this](const std::vector<std::string>& queues) { engine_.on_ready(queues); },
+            .on_ready_somewhere = [this] { engine_.claimer().on_ready_anywhere(); },
+            .on_scheduled = [this] { engine_.on_scheduled(); },
+            .on_cancelled = [this] { engine_.on_cancelled(); },
+            .on_control = [this] { engine_.on_control(); },
+            .scheduler_status = [this] { return engine_.status(); }};
+  }
+
+  const Duration grace_;
+  SystemRandom random_;
+  UuidSource ids_;
+  Metrics metrics_;
+  MeasuredStore store_;
+  Combiner combiner_;
+  Engine engine_;
+  Api api_;
+  HttpServer server_;
+};
+
+Node::Node(Store& store, const Clock& clock, const Config& config, std::string owner, Logger log)
+    : parts_(std::make_unique<Parts>(store, clock, config, std::move(owner), log)) {}
+
+Node::~Node() { parts_->stop(); }
+
+Result<void> Node::start() { return parts_->start(); }
+
+bool Node::stop() { return parts_->stop(); }
+
+void Node::on_ready(const std::vector<std::string>& queues) { parts_->engine().on_ready(queues); }
+
+std::vector<std::string> Node::addresses() const { return parts_->server().addresses(); }
+
+}  // namespace horae

@@ -1,0 +1,113 @@
+#include "cli/client.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "app/config.h"
+#include "base/duration.h"
+#include "base/quote.h"
+#include "cli/replies.h"
+
+namespace horae::cli {
+namespace {
+
+std::string with_scheme(std::string node) {
+  while (node.ends_with('/')) node.pop_back();
+  return node.find("://") == std::string::npos ? "http://" + node : node;
+}
+
+ErrorCode code_of(int status) {
+  switch (status) {
+    case 400:
+      return ErrorCode::kMalformed;
+    case 401:
+      return ErrorCode::kUnauthenticated;
+    case 403:
+      return ErrorCode::kForbidden;
+    case 404:
+      return ErrorCode::kNotFound;
+    case 409:
+      return ErrorCode::kConflict;
+    case 413:
+    case 422:
+      return ErrorCode::kRefused;
+    case 429:
+      return ErrorCode::kOverLimit;
+    case 503:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+}  // namespace
+
+void add_client_options(CLI::App& command, ClientOptions& options) {
+  command.add_option("--node", options.node, "The node to ask (default: HORAE_NODE, else http://127.0.0.1:3369)")
+      ->type_name("URL");
+  command.add_option("--timeout", options.timeout, "How long to wait for an answer (default: 30s)")
+      ->type_name("DURATION");
+  command.add_flag("--json", options.json, "Print the node's answer as it is, for programs");
+}
+
+NodeClient::NodeClient(std::string node, Duration timeout)
+    : node_(with_scheme(std::move(node))), timeout_(timeout), http_(std::make_unique<HttpClient>()) {}
+
+Result<NodeClient> NodeClient::open(const Context& context, const ClientOptions& options) {
+  const auto timeout = parse_duration(options.timeout);
+  if (!timeout.ok()) return Error{ErrorCode::kMalformed, "--timeout: " + timeout.error().message};
+  std::string node = options.node;
+  const auto variable = context.environment.find(std::string(kNodeVariable));
+  if (node.empty() && variable != context.environment.end()) node = variable->second;
+  if (node.empty()) node = kDefaultNode;
+  return NodeClient(std::move(node), *timeout);
+}
+
+Result<std::string> NodeClient::send(const std::string& method, const std::string& path, std::string body) {
+  problem_.clear();
+  NetRequest request{.method = method, .url = node_ + path, .body = std::move(body), .timeout = timeout_};
+  if (!request.body.empty()) request.headers.push_back({"Content-Type", "application/json"});
+  auto response = http_->send(request);
+  if (!response.ok()) {
+    if (response.error().code != ErrorCode::kUnavailable) return response.error();
+    return Error{response.error().code, response.error().message + " (--node URL or HORAE_NODE names another node)"};
+  }
+  if (response->status >= 200 && response->status < 300) return std::move(response->body);
+  const auto detail = read_problem(response->body);
+  if (!detail) {
+    return Error{ErrorCode::kInternal, fmt::format("{} {}: answered {} with {}; is this a node of Horae?", method,
+                                                   request.url, response->status, quote(response->body))};
+  }
+  problem_ = std::move(response->body);
+  return Error{code_of(response->status), *detail};
+}
+
+int fail(const Context& context, std::string_view command, const Error& error) {
+  context.console.err << fmt::format("horae {}: {}\n", command, printable(error.message));
+  return error.retryable() ? kTryAgain : kFailed;
+}
+
+int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
+         const Error& error) {
+  if (options.json && !client.problem().empty()) context.console.out << client.problem() << '\n';
+  return fail(context, command, error);
+}
+
+int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Ask& ask,
+             Show show) {
+  auto client = NodeClient::open(context, options);
+  if (!client.ok()) return fail(context, command, client.error());
+  const auto reply = ask(*client);
+  if (!reply.ok()) return fail(context, command, options, *client, reply.error());
+  if (options.json) {
+    context.console.out << *reply << '\n';
+    std::ostream nowhere(nullptr);
+    const auto shown = show({.in = context.console.in, .out = nowhere, .err = context.console.err}, *reply);
+    return shown.ok() ? *shown : kDone;
+  }
+  const auto shown = show(context.console, *reply);
+  return shown.ok() ? *shown : fail(context, command, shown.error());
+}
+
+}  // namespace horae::cli

@@ -1,0 +1,68 @@
+// Commands that ask a node.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/commands.h"
+#include "net/http_client.h"
+
+namespace horae::cli {
+
+inline constexpr std::string_view kDefaultNode = "http://127.0.0.1:3369";
+
+struct ClientOptions {
+  std::string node;  // empty: HORAE_NODE, else kDefaultNode
+  std::string timeout = "30s";
+  bool json = false;
+};
+
+// --node, --json and --timeout.
+void add_client_options(CLI::App& command, ClientOptions& options);
+
+// A node over HTTP. Not for several threads at once.
+class NodeClient {
+ public:
+  // "127.0.0.1:3369" is "http://127.0.0.1:3369".
+  NodeClient(std::string node, Duration timeout);
+
+  // As the options and the environment say. kMalformed if the timeout is none.
+  static Result<NodeClient> open(const Context& context, const ClientOptions& options);
+
+  // The body of a success; else what the node says is wrong, or that there is none. The codes are those of Result.
+  Result<std::string> get(const std::string& path) { return send("GET", path, ""); }
+  Result<std::string> post(const std::string& path, std::string body = {}) {
+    return send("POST", path, std::move(body));
+  }
+  Result<std::string> patch(const std::string& path, std::string body) { return send("PATCH", path, std::move(body)); }
+
+  // The body of the newest refusal, as the node wrote it; empty if it was none of a node.
+  const std::string& problem() const { return problem_; }
+
+  const std::string& node() const { return node_; }
+
+ private:
+  Result<std::string> send(const std::string& method, const std::string& path, std::string body);
+
+  std::string node_;
+  Duration timeout_;
+  std::unique_ptr<HttpClient> http_;
+  std::string problem_;
+};
+
+// Tells of a failure and answers what to exit with. With --json, the node's own document goes to `out`.
+int fail(const Context& context, std::string_view command, const Error& error);
+int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
+         const Error& error);
+
+// A command that is one call: opens the client, asks, and shows the answer; with --json as the node's exact bytes, and
+// then `show` only decides what to exit with.
+using Ask = std::function<Result<std::string>(NodeClient&)>;
+using Show = Result<int> (*)(const Console& console, const std::string& reply);  // answers what to exit with
+int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Ask& ask, Show show);
+
+}  // namespace horae::cli

@@ -1,0 +1,207 @@
+// Commands against a real node in this process, and the command line itself.
+
+#include "cli/commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "cli/test_terminal.h"
+#include "http/test_world.h"
+#include "tests/support/temporary_folder.h"
+
+namespace horae::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class NodeTest : public ::testing::Test {
+ protected:
+  NodeTest() { terminal_.environment["HORAE_NODE"] = "http://127.0.0.1:" + std::to_string(server_.port()) + "/"; }
+
+  testing::ApiWorld world_;
+  testing::TestServer server_{
+      [this](HttpRequest request, const Responder& responder) { world_.api().handle(std::move(request), responder); }};
+  TestTerminal terminal_;
+};
+
+TEST_F(NodeTest, ATaskIsSubmittedShownListedAndCancelled) {
+  const auto submitted =
+      terminal_.type({"task", "submit", "mail", R"({"to": 1.0})", "--priority", "200", "--key", "k1"});
+  ASSERT_EQ(submitted.exit_code, kDone) << submitted.err;
+  EXPECT_THAT(submitted.out, AllOf(HasSubstr("task "), HasSubstr(" is ready\n")));
+  const std::string id = submitted.out.substr(5, 36);
+
+  const auto got = terminal_.type({"task", "get", id});
+  ASSERT_EQ(got.exit_code, kDone) << got.err;
+  EXPECT_THAT(got.out, AllOf(HasSubstr(id), HasSubstr(R"({"to": 1.0})"), HasSubstr("200"), HasSubstr("k1")));
+  EXPECT_EQ(terminal_.type({"task", "get", "--queue", "mail", "--key", "k1"}).out, got.out);
+  EXPECT_THAT(terminal_.type({"task", "list", "--queue", "mail"}).out, HasSubstr(id));
+
+  const auto cancelled = terminal_.type({"task", "cancel", id, "--reason", "enough"});
+  EXPECT_EQ(cancelled.out, "task " + id + " is cancelled\n");
+  EXPECT_THAT(terminal_.type({"task", "get", id}).out, AllOf(HasSubstr("cancelled"), HasSubstr("enough")));
+}
+
+TEST_F(NodeTest, TheSameSubmitUnderOneKeyMakesOneTask) {
+  const std::vector<std::string> line = {"task", "submit", "mail", "1", "--key", "k1"};
+  const auto first = terminal_.type(line);
+  const auto second = terminal_.type(line);
+  EXPECT_EQ(second.exit_code, kDone) << second.err;
+  EXPECT_EQ(second.out.substr(0, 41), first.out.substr(0, 41));
+  EXPECT_THAT(second.out, HasSubstr("(it had been submitted before)"));
+}
+
+TEST_F(NodeTest, OneOfTheCancelsIsRefused) {
+  const std::string id = world_.submit();
+  const std::string none = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
+  const auto printed = terminal_.type({"task", "cancel", none, id});
+  EXPECT_EQ(printed.exit_code, kFailed);
+  EXPECT_THAT(printed.out, HasSubstr("task " + id + " is cancelled"));
+  EXPECT_THAT(printed.err, HasSubstr(none));
+  EXPECT_EQ(terminal_.type({"task", "cancel", none, "--json"}).exit_code, kFailed);
+}
+
+TEST_F(NodeTest, AWaitSeesTheTaskEnd) {
+  const std::string id = world_.submit();
+  (void)world_.claim();
+  (void)world_.settle("complete", id, 1);
+  const auto printed = terminal_.type({"task", "watch", id});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("completed"));
+}
+
+TEST_F(NodeTest, QueuesArePausedResumedAndSet) {
+  EXPECT_THAT(terminal_.type({"queue", "list"}).out, HasSubstr("There are no queues yet"));
+  (void)world_.submit("mail");
+  EXPECT_EQ(terminal_.type({"queue", "pause", "mail"}).out, "queue mail: paused, ageing rate 1, retention 168h\n");
+  EXPECT_THAT(terminal_.type({"queue", "list"}).out, AllOf(HasSubstr("mail"), HasSubstr("paused")));
+  EXPECT_THAT(terminal_.type({"queue", "resume", "mail"}).out, HasSubstr("open"));
+  EXPECT_EQ(terminal_.type({"queue", "set", "mail", "--retention", "24h", "--ageing-rate", "0"}).out,
+            "queue mail: open, ageing rate 0, retention 24h\n");
+  EXPECT_EQ(terminal_.type({"queue", "set", "mail"}).exit_code, kMisused);
+  EXPECT_EQ(terminal_.type({"queue", "set", "mail", "--retention", "soon"}).exit_code, kFailed);
+}
+
+TEST_F(NodeTest, TheSchedulerIsStoppedAndStarted) {
+  EXPECT_THAT(terminal_.type({"scheduler", "status"}).out, HasSubstr("running"));
+  EXPECT_EQ(terminal_.type({"scheduler", "stop"}).out, "The scheduler is now stopped on all nodes.\n");
+  EXPECT_EQ(terminal_.type({"scheduler", "stop"}).out, "The scheduler was already stopped on all nodes.\n");
+  EXPECT_THAT(terminal_.type({"scheduler", "status"}).out, HasSubstr("stopped"));
+  EXPECT_EQ(terminal_.type({"scheduler", "start"}).out, "The scheduler is now running on all nodes.\n");
+}
+
+TEST_F(NodeTest, TheDoctorFindsANodeThatAnswers) {
+  const testing::TemporaryFolder folder;
+  const auto printed = terminal_.type({"doctor", "--data", folder.path()});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.out;
+  EXPECT_THAT(printed.out, AllOf(HasSubstr(" answers, version "), HasSubstr("it can serve requests"),
+                                 HasSubstr("is not there yet: horae serve makes it")));
+}
+
+// ---- The doctor without a node ----
+
+class Doctor : public ::testing::Test {
+ protected:
+  Doctor() { terminal_.environment["HORAE_NODE"] = "http://127.0.0.1:1"; }
+
+  TestTerminal terminal_;
+  const testing::TemporaryFolder folder_;
+};
+
+TEST_F(Doctor, SaysWhatToDoAboutEachThing) {
+  const std::string store = "sqlite:" + folder_.path() + "/horae.db";
+  ASSERT_EQ(terminal_.type({"migrate", "--store", store}).exit_code, kDone);
+  const auto printed = terminal_.type({"doctor", "--data", folder_.path(), "--store", store});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.out;
+  EXPECT_THAT(printed.out, AllOf(HasSubstr("opens, and no node uses it"), HasSubstr("up to date"),
+                                 HasSubstr("synced to disk"), HasSubstr("start one with horae serve")));
+}
+
+TEST_F(Doctor, FailsWhenSomethingIsBad) {
+  std::ofstream(folder_.path() + "/horae.db") << "this is no database, and it is long enough to tell";
+  const auto printed = terminal_.type({"doctor", "--store", "sqlite:" + folder_.path() + "/horae.db"});
+  EXPECT_EQ(printed.exit_code, kFailed);
+  EXPECT_THAT(printed.out, HasSubstr("bad"));
+  EXPECT_EQ(terminal_.type({"doctor", "--store", "mysql://x"}).exit_code, kFailed);
+}
+
+TEST_F(Doctor, SpeaksJson) {
+  const auto printed = terminal_.type({"doctor", "--data", folder_.path() + "/file", "--json"});
+  EXPECT_THAT(printed.out, HasSubstr(R"([{"health":"good","what":"configuration","detail":)"));
+}
+
+// ---- The command line itself ----
+
+TEST(CommandLine, IsMisusedWithTwo) {
+  TestTerminal terminal;
+  EXPECT_EQ(terminal.type({}).exit_code, kMisused);
+  EXPECT_THAT(terminal.type({"servve"}).err, HasSubstr("servve"));
+  EXPECT_EQ(terminal.type({"servve"}).exit_code, kMisused);
+  EXPECT_EQ(terminal.type({"task"}).exit_code, kMisused);
+  EXPECT_EQ(terminal.type({"task", "get"}).exit_code, kMisused);
+  EXPECT_EQ(terminal.type({"task", "submit", "mail"}).exit_code, kMisused);
+  EXPECT_EQ(terminal.type({"task", "submit", "mail", "{"}).exit_code, kMisused);
+  EXPECT_EQ(terminal.type({"task", "submit", "mail", "1", "--every", "1h", "--wait"}).exit_code, kMisused);
+  EXPECT_EQ(terminal.type({"task", "list", "--limmit", "1"}).exit_code, kMisused);
+}
+
+TEST(CommandLine, SuggestsWhatMayHaveBeenMeant) {
+  TestTerminal terminal;
+  EXPECT_THAT(terminal.type({"servve"}).err, HasSubstr("Did you mean serve?"));
+  EXPECT_THAT(terminal.type({"task", "sumbit", "mail", "1"}).err, HasSubstr("Did you mean submit?"));
+  EXPECT_THAT(terminal.type({"serve", "--slot-count", "3"}).err, HasSubstr("Did you mean --slots-count?"));
+  EXPECT_THAT(terminal.type({"serve", "--slot-count=3"}).err, HasSubstr("Did you mean --slots-count?"));
+  EXPECT_THAT(terminal.type({"task", "list", "--state"}).err, Not(HasSubstr("Did you mean")));
+}
+
+TEST(CommandLine, HelpHasExamples) {
+  TestTerminal terminal;
+  EXPECT_THAT(terminal.type({"--help"}).out,
+              AllOf(HasSubstr("serve"), HasSubstr("Examples:"), Not(HasSubstr("manual"))));
+  EXPECT_THAT(terminal.type({"task", "submit", "--help"}).out, HasSubstr("horae task submit demo --sleep 5s --wait"));
+}
+
+TEST(CommandLine, PrintConfigShowsWhatFlagsAndTheEnvironmentMake) {
+  TestTerminal terminal;
+  terminal.environment["HORAE_SLOTS_AHEAD"] = "5";
+  const auto printed = terminal.type({"serve", "--slots-count", "3", "--print-config"});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, AllOf(HasSubstr("\ncount = 3\n"), HasSubstr("\nahead = 5\n")));
+  EXPECT_THAT(terminal.type({"serve", "--slots-count", "x", "--print-config"}).err,
+              HasSubstr("horae serve: --slots-count: slots.count = \"x\" is not a whole number"));
+  EXPECT_THAT(terminal.type({"serve", "--slots-queues", "", "--print-config"}).out, HasSubstr("\nqueues = []\n"));
+}
+
+TEST(CommandLine, IsCompletedByTheProgramItself) {
+  TestTerminal terminal;
+  const auto typed = [&terminal](std::vector<std::string> words) {
+    words.insert(words.begin(), "__complete");
+    return terminal.type(words).out;
+  };
+  EXPECT_EQ(typed({"s"}), "scheduler\nserve\n");
+  EXPECT_EQ(typed({"task", ""}), "cancel\nget\nlist\nsubmit\nwatch\n");
+  EXPECT_EQ(typed({"task", "list", "--st"}), "--state\n");
+  EXPECT_EQ(typed({"task", "list", "--queue", "--st"}), "");  // that is the name of the queue
+  EXPECT_EQ(typed({"task", "list", "--queue", "mail", "--st"}), "--state\n");
+  EXPECT_EQ(typed({"queue", "--json", "p"}), "pause\n");
+  EXPECT_THAT(typed({""}), AllOf(HasSubstr("doctor\n"), Not(HasSubstr("manual"))));
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_THAT(terminal.type({"completion", shell}).out, HasSubstr("horae __complete")) << shell;
+  }
+}
+
+TEST(CommandLine, TheManPageIsWhatTheCommandsSay) {
+  TestTerminal terminal;
+  std::ifstream file(HORAE_SOURCE_DIR "/docs/man/horae.1");
+  const std::string written(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(written, terminal.type({"manual", "page"}).out)
+      << "run: horae manual page > docs/man/horae.1, and commit the result";
+}
+
+}  // namespace
+}  // namespace horae::cli

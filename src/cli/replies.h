@@ -1,0 +1,122 @@
+// What a node answers, as far as people are shown it. Values that the client gave (specs, results) keep their bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace horae::cli {
+
+struct HistoryReply {
+  std::string kind;
+  std::string worker;
+  std::string time;
+  std::int64_t attempt = 0;
+  std::optional<double> progress;
+};
+
+struct TaskReply {
+  std::string id;
+  std::string key;  // empty where the node says null, as all below
+  std::string queue;
+  std::int64_t priority = 0;
+  std::string spec;
+  std::string state;
+  double progress = 0;
+  std::string created_at;
+  std::string updated_at;
+  std::string run_at;
+  std::string recurring;
+  std::int64_t attempt = 0;
+  std::int64_t tries = 0;
+  std::int64_t max_attempts = 0;
+  std::string owner;
+  std::string started_at;
+  std::string lease_expires;
+  std::vector<std::string> errors;  // "code: description"
+  std::string result;
+  std::string checkpoint;
+  std::string cancel_reason;
+  std::vector<HistoryReply> history;
+  std::int64_t history_omitted = 0;
+
+  bool has_ended() const { return state == "completed" || state == "aborted" || state == "cancelled"; }
+};
+Result<TaskReply> read_task(std::string_view json);
+
+struct PageReply {
+  std::vector<TaskReply> tasks;
+  std::string next;  // empty after the last page
+  std::string as_of;
+};
+Result<PageReply> read_page(std::string_view json);
+
+struct SubmitReply {
+  std::string id;
+  std::string state;
+  std::string outcome;
+};
+Result<SubmitReply> read_submitted(std::string_view json);
+
+// The outcome for one of the ids of a cancel.
+struct CancelReply {
+  std::string id;
+  std::string verdict;  // empty if it was not even tried
+  std::string state;
+  std::string problem;  // what is wrong, if it was refused
+};
+Result<CancelReply> read_cancelled(std::string_view json);
+Result<std::vector<CancelReply>> read_cancel_outcomes(std::string_view json);
+
+struct QueueReply {
+  std::string name;
+  bool paused = false;
+  std::int64_t ageing_rate = 0;
+  std::string retention;
+  std::int64_t scheduled = 0;
+  std::int64_t ready = 0;
+  std::int64_t running = 0;
+  std::int64_t completed = 0;
+  std::int64_t aborted = 0;
+  std::int64_t cancelled = 0;
+  std::string oldest_ready;
+};
+Result<QueueReply> read_queue(std::string_view json);  // counts are 0 in the answer to a change
+Result<std::vector<QueueReply>> read_queues(std::string_view json);
+
+struct SchedulerReply {
+  struct Work {  // what a slot does, or what waits for one
+    std::int64_t level = 0;
+    bool is_internal = false;
+    std::string state;
+    std::string task;
+    std::string queue;
+    std::int64_t attempt = 0;
+    std::string since;
+  };
+  bool running = false;
+  std::optional<bool> changed;  // in the answer to start and stop only
+  std::vector<Work> slots;
+  std::vector<Work> backlog;
+  std::int64_t waiting_workers = 0;
+};
+Result<SchedulerReply> read_scheduler(std::string_view json);
+
+struct NodeStatusReply {
+  std::string status;
+  std::string version;
+};
+Result<NodeStatusReply> read_node_status(std::string_view json);
+
+// "detail" of a problem document, or nothing if it is none.
+std::optional<std::string> read_problem(std::string_view json);
+
+// Whether a text is one JSON value; the error says where it is not.
+Result<void> check_json(std::string_view text);
+
+}  // namespace horae::cli

@@ -1,0 +1,50 @@
+// A person at a terminal, for tests: types command lines and reads what is printed.
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "cli/commands.h"
+
+namespace horae::cli {
+
+struct Printed {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+class TestTerminal {
+ public:
+  // The environment of the commands to come.
+  std::map<std::string, std::string> environment;
+  std::string input;
+  bool out_has_colour = false;
+  bool err_is_terminal = false;
+
+  Printed type(const std::vector<std::string>& arguments) {
+    std::istringstream in(input);
+    std::ostringstream out;
+    std::ostringstream err;
+    Context context{.console = {.in = in,
+                                .out = out,
+                                .err = err,
+                                .out_has_colour = out_has_colour,
+                                .err_is_terminal = err_is_terminal},
+                    .clock = clock_,
+                    .random = random_,
+                    .environment = environment};
+    const int exit_code = run(arguments, context);
+    return {exit_code, out.str(), err.str()};
+  }
+
+ private:
+  const SystemClock clock_;
+  SeededRandom random_{1};
+};
+
+}  // namespace horae::cli

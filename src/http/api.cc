@@ -1,0 +1,203 @@
+#include "http/api.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/quote.h"
+#include "http/json_writer.h"
+#include "http/task_json.h"
+
+namespace horae {
+namespace {
+
+bool is_json_type(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
+  return equals_ignoring_case(type, kJsonType);
+}
+
+// A page of another site may send us requests through its reader's browser; it says so by itself.
+bool is_from_another_site(const HttpRequest& request) {
+  if (request.method == "GET" || request.method == "HEAD") return false;
+  if (request.header("Sec-Fetch-Site") == "cross-site") return true;
+  const std::string_view origin = request.header("Origin");
+  if (origin.empty()) return false;
+  const std::size_t scheme = origin.find("://");
+  return scheme == std::string_view::npos || origin.substr(scheme + 3) != request.header("Host");
+}
+
+HttpResponse no_route(const RouteMatch& match, const HttpRequest& request) {
+  if (match.allowed.empty()) {
+    return problem_response({.kind = problem_kind("no_such_path"),
+                             .detail = fmt::format("{} {}: there is nothing here; /docs lists what there is",
+                                                   quote(request.method, 16), quote(request.path)),
+                             .request = request.id});
+  }
+  HttpResponse response =
+      problem_response({.kind = problem_kind("method_not_allowed"),
+                        .detail = fmt::format("{} {}: this path knows {}", quote(request.method, 16),
+                                              quote(request.path), match.allowed),
+                        .request = request.id});
+  response.headers.push_back({"Allow", match.allowed});
+  return response;
+}
+
+// What is wrong with the request as a whole, before its route looks at it.
+std::optional<Problem> fault_of(const Call& call) {
+  const HttpRequest& request = call.request;
+  const auto problem = [](std::string_view name, std::string detail) {
+    return Problem{.kind = problem_kind(name), .detail = std::move(detail)};
+  };
+  if (is_from_another_site(request)) {
+    return problem("forbidden", "this request comes from a page of another site; call from a program, or from here");
+  }
+  if (call.route->body.empty()) return std::nullopt;
+  if (request.body.empty()) {
+    if (call.route->body_is_optional) return std::nullopt;
+    return problem("malformed", "the body is empty; send a JSON object");
+  }
+  const std::string_view type = request.header("Content-Type");
+  if (!type.empty() && !is_json_type(type)) {
+    return problem(
+        "unsupported_media_type",
+        fmt::format("Content-Type {}: send application/json (curl: -H 'Content-Type: application/json')", quote(type)));
+  }
+  return std::nullopt;
+}
+
+std::string leased_tasks(const std::vector<LeasedTask>& tasks) {
+  std::string json;
+  JsonObject object(json);
+  append_json_array(object.key("tasks"), tasks, append_leased_task);
+  object.end();
+  return json;
+}
+
+}  // namespace
+
+Api::Api(ApiParts parts, ApiOptions options)
+    : parts_(std::move(parts)), pool_(options.read_threads, options.max_waiting_reads) {}
+
+Api::~Api() { stop(); }
+
+void Api::start() { pool_.start(); }
+
+void Api::stop() { pool_.stop(); }
+
+void Api::handle(HttpRequest request, const Responder& responder) {
+  RouteMatch match = find_route(request.method, request.path);
+  if (match.route == nullptr) return responder.answer(no_route(match, request));
+  const auto call = std::make_shared<Call>(Call{.request = std::move(request),
+                                                .responder = responder,
+                                                .route = match.route,
+                                                .arguments = std::move(match.arguments)});
+  call->on_answer = [this, begun = parts_.clock.now(), route = match.route](int status) {
+    parts_.metrics.observe_request(*route, status, parts_.clock.now() - begun);
+  };
+  if (match.is_malformed) return call->fail(problem_kind("malformed"), "path: it has a bad % escape, or is not UTF-8");
+  if (auto fault = fault_of(*call)) return call->fail(fault->kind, std::move(fault->detail));
+  auto query = read_query(call->request.query, *match.route);
+  if (!query.ok()) return call->fail(query.error());
+  call->query = std::move(*query);
+  match.route->handle(*this, call);
+}
+
+void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {
+  if (pool_.try_run(std::move(work))) return;
+  call->fail(problem_kind("busy"), "too many reads wait for the store; try again later");
+}
+
+// ---- Long polls ----
+
+void Api::wait_for_tasks(const std::shared_ptr<Call>& call, ClaimWish wish, Duration wait) {
+  WaitId id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = next_wait_++;
+    if (is_ending_) wait = Duration::zero();
+    waits_[id] = {.call = call};
+  }
+  const MonotonicTime deadline = parts_.clock.now() + wait;
+  const Claimer::Ticket ticket =
+      parts_.claimer.wait(wish, deadline, [this, id, call, wish](Result<std::vector<LeasedTask>> given) {
+        return deliver(id, call, wish, std::move(given));
+      });
+  if (wait > Duration::zero()) call->responder.on_gone([this, id, ticket] { forget(id, ticket); });
+  set_ticket(id, ticket);
+}
+
+// The claimer may have delivered before its ticket was known here, and the end may have come.
+void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
+  Wait ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waits_.find(id);
+    if (found == waits_.end()) return;
+    found->second.ticket = ticket;
+    if (!is_ending_) return;
+    ended = std::move(found->second);
+    waits_.erase(found);
+  }
+  end_wait(ended);
+}
+
+// The worker is gone. If its claim is under way, deliver() hears of it.
+void Api::forget(WaitId id, Claimer::Ticket ticket) {
+  if (!parts_.claimer.forget(ticket)) return;
+  const std::lock_guard lock(mutex_);
+  waits_.erase(id);
+}
+
+// Called by the claimer. False: take the tasks back.
+bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
+                  Result<std::vector<LeasedTask>> given) {
+  {
+    const std::lock_guard lock(mutex_);
+    waits_.erase(id);
+  }
+  if (call->responder.is_gone()) return false;
+  if (!given.ok()) {
+    call->fail(given.error());
+    return true;
+  }
+  std::string json = leased_tasks(*given);
+  call->answer({.body = std::move(json)}, [this, wish, tasks = std::move(*given)](bool sent) {
+    if (!sent) release(wish, tasks);
+  });
+  return true;
+}
+
+// They were never started, so it costs no try. If this fails as well, the leases expire.
+void Api::release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks) {
+  std::vector<Settlement> releases;
+  for (const LeasedTask& task : tasks) {
+    releases.push_back(
+        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = wish.owner});
+  }
+  if (releases.empty()) return;
+  parts_.log.info("a worker was gone before it got its tasks", {{"owner", wish.owner}, {"tasks", releases.size()}});
+  parts_.combiner.settle(std::move(releases), [this, queues = wish.queues](const auto&) { parts_.on_ready(queues); });
+}
+
+void Api::end_wait(const Wait& wait) {
+  // If its claim is under way, it is delivered soon.
+  if (parts_.claimer.forget(wait.ticket)) wait.call->answer(200, leased_tasks({}));
+}
+
+void Api::end_waits() {
+  std::vector<Wait> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+    std::erase_if(waits_, [&](auto& entry) {
+      if (entry.second.ticket == 0) return false;  // set_ticket() ends it
+      ended.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  for (const Wait& wait : ended) end_wait(wait);
+}
+
+}  // namespace horae

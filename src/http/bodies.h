@@ -1,0 +1,46 @@
+// What clients and workers send, as what the engine and the stores take.
+//
+// Errors are kMalformed where the text cannot be read, kRefused where its meaning is not allowed; they name the field,
+// its value and what is allowed. What is read here passes the checks of the stores (check_new_task(), ...).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/task.h"
+#include "store/lease.h"
+#include "store/queue_store.h"
+
+namespace horae {
+
+inline constexpr Duration kMaxWait = std::chrono::seconds(30);  // of a long poll
+
+// The items of a batch: the array `field` of the object that is the body, 1 to kMaxBatch of them. `also` names a second
+// field that is allowed beside it. The items belong to `body`.
+Result<std::vector<std::string_view>> read_batch(std::string_view body, std::string_view field,
+                                                 std::string_view also = {});
+
+Result<NewTask> read_new_task(std::string_view json);
+
+struct ClaimBody {
+  ClaimWish wish;
+  Duration wait{};         // 0 to kMaxWait
+  bool has_token = false;  // the caller made the token, so this may be a repetition
+};
+Result<ClaimBody> read_claim(std::string_view body);
+
+// `chance` is left to the caller.
+Result<Settlement> read_settlement(std::string_view json);
+
+// The reason of a cancel; the body may be empty.
+Result<std::optional<std::string>> read_cancel_reason(std::string_view body);
+
+// `item` is one of the ids of a cancel of many: a JSON string.
+Result<TaskId> read_task_id(std::string_view item);
+
+Result<QueueChange> read_queue_change(std::string_view body);
+
+}  // namespace horae

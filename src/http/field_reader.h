@@ -1,0 +1,79 @@
+// The members of a JSON object as values, with errors that name the field, its value and what is allowed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "http/json_scan.h"
+
+namespace horae {
+
+// Reads one object. The first fault is kept, and from then on every field is absent; so the caller reads all that it
+// wants and asks for the fault once, at the end.
+//
+//   FieldReader fields(body, {"queue", "priority"});
+//   fields.require("queue");
+//   const auto queue = fields.text("queue");
+//   const auto priority = fields.integer("priority");
+//   if (fields.fault()) return *fields.fault();
+//
+// A field that is `null` is absent, but for json(). A field that is not among the known ones (unless those are
+// ignored), or a known one that is there twice, is a fault. All faults are kMalformed.
+//
+// Not for several threads at once. The text must outlive the reader.
+class FieldReader {
+ public:
+  enum class Unknown { kRefused, kIgnored };
+
+  // `place` stands before the names of fields in messages: "retry.".
+  FieldReader(std::string_view json, std::initializer_list<std::string_view> known, std::string place = {},
+              Unknown unknown = Unknown::kRefused);
+
+  void require(std::string_view name);
+
+  std::optional<std::string> text(std::string_view name);
+  std::optional<std::int64_t> integer(std::string_view name);
+  std::optional<double> number(std::string_view name);  // finite
+  std::optional<bool> boolean(std::string_view name);
+  std::optional<Duration> duration(std::string_view name);
+  std::optional<Instant> instant(std::string_view name);
+  std::optional<Uuid> uuid(std::string_view name);
+  std::optional<std::string_view> json(std::string_view name);  // the exact bytes, also of a null
+  std::optional<std::vector<std::string_view>> array(std::string_view name);
+  std::optional<std::vector<std::string>> texts(std::string_view name);  // an array of strings
+
+  // A whole number that fits an int.
+  std::optional<int> small_integer(std::string_view name);
+
+  const std::optional<Error>& fault() const { return fault_; }
+
+  // Says that what the field holds will not do. A message of ours that has no name of the field in it.
+  void fail(std::string_view name, std::string_view value, std::string_view allowed);
+  void fail(Error error);
+
+ private:
+  struct Field {
+    std::string_view name;
+    std::string_view value;
+  };
+
+  void take(const JsonMember& member, std::initializer_list<std::string_view> known, Unknown unknown);
+  // The value if it is there and of that kind; a fault if it is of another.
+  std::optional<std::string_view> value_of(std::string_view name, JsonKind kind, std::string_view allowed);
+  template <typename T>
+  std::optional<T> parsed(std::string_view name, std::string_view allowed, Result<T> (*parse)(std::string_view));
+
+  const std::string place_;
+  std::vector<Field> fields_;
+  std::optional<Error> fault_;
+};
+
+}  // namespace horae

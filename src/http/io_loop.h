@@ -1,0 +1,83 @@
+// One thread of the server and the connections that live on it. Private to the server.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "base/log.h"
+
+namespace horae {
+
+class Connection;
+
+// Each connection belongs to one loop for life, so that nothing of it needs a lock.
+class IoLoop {
+ public:
+  explicit IoLoop(Logger log) : log_(std::move(log)) {}
+
+  boost::asio::io_context& context() { return context_; }
+  std::unordered_set<std::shared_ptr<Connection>>& connections() { return connections_; }  // by the loop's thread only
+
+  void start() {
+    thread_ = std::thread([this] {
+      id_ = std::this_thread::get_id();
+      while (!has_run_to_the_end()) {
+      }
+    });
+  }
+
+  // Has `work` called on the loop's thread. False after the end: it is not called.
+  template <typename Work>
+  bool post(Work work) {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return false;
+    boost::asio::post(context_, std::move(work));
+    return true;
+  }
+
+  bool is_here() const { return id_ == std::this_thread::get_id(); }
+
+  // Runs what was posted, then ends the thread. The loop has no connections any more.
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    work_.reset();
+    if (thread_.joinable()) thread_.join();
+    id_ = std::thread::id();
+  }
+
+ private:
+  // The boundary for what Asio and Beast throw (no memory, most likely). It costs the connection that it happened to,
+  // which the next sweep closes.
+  bool has_run_to_the_end() {
+    try {
+      context_.run();
+      return true;
+    } catch (const std::exception& thrown) {
+      log_.error("a connection failed", {{"reason", thrown.what()}});
+      return false;
+    }
+  }
+
+  const Logger log_;
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
+  std::unordered_set<std::shared_ptr<Connection>> connections_;
+  std::mutex mutex_;
+  bool ended_ = false;  // guarded by mutex_
+  std::atomic<std::thread::id> id_;
+  std::thread thread_;
+};
+
+}  // namespace horae

@@ -1,0 +1,77 @@
+#include "http/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/json_text.h"
+
+namespace horae {
+namespace {
+
+constexpr std::array kKinds = {
+    ProblemKind{"malformed", 400, "The request cannot be read"},
+    ProblemKind{"not_http", 400, "This is not HTTP"},
+    ProblemKind{"unauthenticated", 401, "Say who you are"},
+    ProblemKind{"forbidden", 403, "This is not allowed"},
+    ProblemKind{"not_found", 404, "There is no such thing"},
+    ProblemKind{"no_such_path", 404, "There is nothing at this path"},
+    ProblemKind{"method_not_allowed", 405, "This path does not know this method"},
+    ProblemKind{"too_slow", 408, "The request took too long to arrive"},
+    ProblemKind{"conflict", 409, "It clashes with what is there"},
+    ProblemKind{"stale_attempt", 409, "Another attempt holds the task"},
+    ProblemKind{"cancelled", 409, "The task was cancelled"},
+    ProblemKind{"wrong_state", 409, "The task is in a state in which this cannot happen"},
+    ProblemKind{"body_too_large", 413, "The body is too large"},
+    ProblemKind{"target_too_long", 414, "The path and query are too long"},
+    ProblemKind{"unsupported_media_type", 415, "Send JSON"},
+    ProblemKind{"refused", 422, "What is asked for is not allowed"},
+    ProblemKind{"over_limit", 429, "A limit is reached for now"},
+    ProblemKind{"head_too_large", 431, "The headers are too large"},
+    ProblemKind{"internal", 500, "Something is broken here"},
+    ProblemKind{"unavailable", 503, "A part that is needed is away"},
+    ProblemKind{"busy", 503, "Too much is going on"},
+};
+
+std::string_view name_of(Verdict verdict) {
+  HORAE_CHECK(!is_success(verdict), "a success is no problem");
+  return to_string(verdict);
+}
+
+}  // namespace
+
+std::span<const ProblemKind> problem_kinds() { return kKinds; }
+
+const ProblemKind& problem_kind(std::string_view name) {
+  const auto* const found = std::ranges::find(kKinds, name, &ProblemKind::name);
+  HORAE_CHECK(found != kKinds.end(), "a problem has a name in the table");
+  return *found;
+}
+
+const ProblemKind& problem_kind(ErrorCode code) { return problem_kind(to_string(code)); }
+
+const ProblemKind& problem_kind(Verdict verdict) { return problem_kind(name_of(verdict)); }
+
+void append_problem(std::string& out, const Problem& problem) {
+  const ProblemKind& kind = problem.kind;
+  const bool retryable = kind.status == 429 || kind.status == 503 || kind.status == 408;
+  out += fmt::format(R"({{"type":"urn:horae:problem:{}","title":"{}","status":{},"detail":)", kind.name, kind.title,
+                     kind.status);
+  append_json_string(out, problem.detail);
+  out += retryable ? R"(,"retryable":true)" : R"(,"retryable":false)";
+  if (problem.request != 0) out += fmt::format(R"(,"instance":"urn:horae:request:{}")", problem.request);
+  out += '}';
+}
+
+HttpResponse problem_response(const Problem& problem) {
+  HttpResponse response{.status = problem.kind.status, .content_type = std::string(kProblemType)};
+  append_problem(response.body, problem);
+  if (response.status == 429 || response.status == 503) {
+    response.headers.push_back({"Retry-After", std::string(kRetryAfterSeconds)});
+  }
+  return response;
+}
+
+}  // namespace horae

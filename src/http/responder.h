@@ -1,0 +1,50 @@
+// How a handler answers: later, from any thread, once.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "http/message.h"
+
+namespace horae {
+
+// The place to which one answer goes. When the last handle is gone and nobody answered, it answers 500 by itself.
+//
+// Threads: every member may be called from any thread at once.
+class Exchange {
+ public:
+  // True once the answer was handed to the network whole; false if the client is gone. Called exactly once, on any
+  // thread. That it was sent does not say that it arrived.
+  using Sent = std::function<void(bool)>;
+
+  virtual ~Exchange() = default;
+  virtual void answer(HttpResponse response, Sent sent) = 0;
+  virtual void on_gone(std::function<void()> gone) = 0;
+  virtual bool is_gone() const = 0;
+};
+
+// A handle that callbacks can copy; all copies belong to one request. It may outlive the server.
+//
+// Threads: every member may be called from any thread at once.
+class Responder {
+ public:
+  explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+
+  // The first answer counts; of a second one only `sent` hears, with false.
+  void answer(HttpResponse response, Exchange::Sent sent = {}) const {
+    exchange_->answer(std::move(response), std::move(sent));
+  }
+
+  // For answers that take long: `gone` is called at most once, on a thread of the server, if the client closes its
+  // connection (or its half of it) before it is answered. A client that has sent its next request already is not
+  // watched.
+  void on_gone(std::function<void()> gone) const { exchange_->on_gone(std::move(gone)); }
+
+  // True if the client is known to be gone.
+  bool is_gone() const { return exchange_->is_gone(); }
+
+ private:
+  std::shared_ptr<Exchange> exchange_;
+};
+
+}  // namespace horae

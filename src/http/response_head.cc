@@ -1,0 +1,49 @@
+#include "http/response_head.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+
+namespace horae {
+namespace {
+
+// "Sun, 06 Nov 1994 08:49:37 GMT"
+std::string http_date(std::chrono::sys_seconds second) {
+  static constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto day = std::chrono::floor<std::chrono::days>(second);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(second - day);
+  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays[std::chrono::weekday(day).c_encoding()],
+                     static_cast<unsigned>(date.day()), kMonths[static_cast<unsigned>(date.month()) - 1],
+                     static_cast<int>(date.year()), time.hours().count(), time.minutes().count(),
+                     time.seconds().count());
+}
+
+// The same text for all answers of one second.
+const std::string& date_text(Instant now) {
+  thread_local std::chrono::sys_seconds second{};
+  thread_local std::string text;
+  const auto this_second = std::chrono::floor<std::chrono::seconds>(now);
+  if (text.empty() || this_second != second) {
+    second = this_second;
+    text = http_date(second);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now) {
+  std::string head = fmt::format(
+      "HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n"
+      "X-Content-Type-Options: nosniff\r\nX-Request-Id: {}\r\nConnection: {}\r\n",
+      response.status, reason_of(response.status), date_text(now), response.content_type, response.body.size(), request,
+      keep_alive ? "keep-alive" : "close");
+  for (const HttpHeader& header : response.headers) head += header.name + ": " + header.value + "\r\n";
+  return head + "\r\n";
+}
+
+}  // namespace horae

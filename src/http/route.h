@@ -1,0 +1,93 @@
+// What the node answers to, as data: tests and the OpenAPI document walk this table.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "http/message.h"
+#include "http/problem.h"
+#include "http/responder.h"
+
+namespace horae {
+
+class Api;
+class Call;
+
+// A part of the query of a request.
+struct Parameter {
+  std::string_view name;
+  std::string_view schema;  // JSON Schema: {"type":"integer","minimum":1}
+  std::string_view description;
+};
+
+// A status that a route may answer with, and the shape of the body: the name of a schema of openapi_schemas.h, or a
+// content type if it is no JSON. Statuses from 400 on are problems unless they say otherwise.
+struct Answer {
+  int status;
+  std::string_view description;
+  std::string_view shape = {};
+};
+
+struct Route {
+  std::string_view method;
+  std::string_view pattern;  // "/v1/tasks/{id}"
+  std::string_view name;     // "get_task": unique, for the OpenAPI document and metrics
+  std::string_view tag;
+  std::string_view summary;
+  std::string_view body = {};     // the name of the schema of the body; empty if none is read
+  bool body_is_optional = false;  // an empty one will do
+  std::vector<Parameter> parameters = {};
+  std::vector<Answer> answers;
+  void (*handle)(Api& api, const std::shared_ptr<Call>& call);
+};
+
+// All routes, in the order of the documentation.
+std::span<const Route> routes();
+
+// What a route may answer with: its own statuses and those of everything that reads a body or a query.
+std::vector<Answer> documented_answers(const Route& route);
+
+struct RouteMatch {
+  const Route* route = nullptr;        // of this method and path
+  std::vector<std::string> arguments;  // what stands in the place of each {}, decoded
+  std::string allowed;                 // without a route: methods that the path knows, "GET, POST"; empty if none
+  bool is_malformed = false;           // the path has a bad escape
+};
+RouteMatch find_route(std::string_view method, std::string_view path);
+
+// One request on its way to its answer. Callbacks share it.
+//
+// Threads: the request does not change; the answer may come from any thread, once.
+class Call {
+ public:
+  using Query = std::vector<std::pair<std::string, std::string>>;
+
+  HttpRequest request;
+  Responder responder;
+  const Route* route = nullptr;
+  std::vector<std::string> arguments;
+  Query query = {};
+  std::function<void(int status)> on_answer = {};
+
+  // The value of a part of the query; nothing if it is absent or empty.
+  std::optional<std::string_view> parameter(std::string_view name) const;
+
+  void answer(int status, std::string json) const;
+  void answer(HttpResponse response, Exchange::Sent sent = {}) const;
+  void fail(const Error& error) const;
+  void fail(const ProblemKind& kind, std::string detail) const;
+};
+
+// The parts of a query that the route knows, each once.
+Result<Call::Query> read_query(std::string_view query, const Route& route);
+
+}  // namespace horae

@@ -1,0 +1,266 @@
+#include "http/server.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "base/check.h"
+#include "base/quote.h"
+#include "http/connection.h"
+#include "http/io_loop.h"
+
+namespace horae {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr Duration kPauseAfterFailedAccept = std::chrono::milliseconds(100);
+
+Error malformed_address(std::string_view text) {
+  return {ErrorCode::kMalformed,
+          fmt::format("listen {}: give an address and a port: 127.0.0.1:3369 or [::1]:3369", quote(text))};
+}
+
+Result<tcp::endpoint> parse_endpoint(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return malformed_address(text);
+  std::string_view host = text.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  error_code error;
+  const auto address = asio::ip::make_address(std::string(host), error);
+  const std::string_view digits = text.substr(colon + 1);
+  std::uint16_t port = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const bool is_number = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
+  if (error || !is_number) return malformed_address(text);
+  return tcp::endpoint(address, port);
+}
+
+std::string to_text(const tcp::endpoint& endpoint) {
+  const auto address = endpoint.address();
+  return fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"), address.to_string(), endpoint.port());
+}
+
+Error listen_error(std::string_view address, const error_code& error) {
+  const bool in_use = error == asio::error::address_in_use;
+  return {in_use ? ErrorCode::kConflict : ErrorCode::kUnavailable,
+          fmt::format("cannot listen on {}: {}{}", address, error.message(),
+                      in_use ? "; stop the other server, or choose another port" : "")};
+}
+
+std::chrono::steady_clock::duration for_timer(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(duration);
+}
+
+}  // namespace
+
+// What the server is made of. The first loop's thread accepts for all.
+class HttpServer::Core {
+ public:
+  Core(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
+      : options_(std::move(options)),
+        host_(new ConnectionHost{
+            .limits = options_.limits, .clock = clock, .log = std::move(log), .handler = std::move(handler)}) {
+    HORAE_CHECK(options_.threads > 0, "a server needs a thread");
+    host_->on_closed = [this] { on_closed(); };
+    for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_shared<IoLoop>(host_->log));
+    for (const auto& loop : loops_) sweepers_.emplace_back(loop->context());
+  }
+
+  Result<void> start() {
+    for (const std::string& text : options_.listen) {
+      if (auto bound = bind(text); !bound.ok()) return bound;
+    }
+    for (auto& acceptor : acceptors_) accept(*acceptor);
+    for (std::size_t i = 0; i < loops_.size(); ++i) sweep_later(i);
+    for (const auto& loop : loops_) loop->start();
+    is_started_ = true;
+    return {};
+  }
+
+  void stop(Duration grace) {
+    if (!is_started_) return;
+    is_started_ = false;
+    host_->stopping = true;
+    (void)loops_[0]->post([this] {
+      for (auto& acceptor : acceptors_) acceptor->acceptor.close();
+    });
+    on_all_connections([](Connection& connection) { connection.finish(); });
+    asio::steady_timer end(loops_[0]->context(), for_timer(grace));
+    end.async_wait([this](const error_code& error) {
+      if (!error) on_all_connections([](Connection& connection) { connection.close(); });
+    });
+    wait_until_empty();
+    // Handlers of the timers run on its loop, so they are cancelled there.
+    has_ended_ = true;
+    (void)loops_[0]->post([&end] { end.cancel(); });
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      (void)loops_[i]->post([this, i] { sweepers_[i].cancel(); });
+    }
+    for (const auto& loop : loops_) loop->end();
+  }
+
+  std::vector<std::string> addresses() const {
+    std::vector<std::string> all;
+    for (const auto& acceptor : acceptors_) all.push_back(to_text(acceptor->local));
+    return all;
+  }
+
+  std::uint16_t port() const { return acceptors_.front()->local.port(); }
+
+  std::size_t connections() const {
+    const std::lock_guard lock(mutex_);
+    return connections_;
+  }
+
+ private:
+  struct Acceptor {
+    explicit Acceptor(asio::io_context& context) : acceptor(context), pause(context) {}
+    tcp::acceptor acceptor;
+    tcp::endpoint local;
+    asio::steady_timer pause;
+    bool waits_for_room = false;
+  };
+
+  Result<void> bind(const std::string& text) {
+    const auto endpoint = parse_endpoint(text);
+    if (!endpoint.ok()) return endpoint.error();
+    auto made = std::make_unique<Acceptor>(loops_[0]->context());
+    error_code error;
+    tcp::acceptor& acceptor = made->acceptor;
+    acceptor.open(endpoint->protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error && endpoint->address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
+    if (!error) acceptor.bind(*endpoint, error);
+    if (!error) acceptor.listen(kBacklog, error);
+    if (error) return listen_error(text, error);
+    made->local = acceptor.local_endpoint();
+    acceptors_.push_back(std::move(made));
+    return {};
+  }
+
+  void accept(Acceptor& acceptor) {
+    const std::shared_ptr<IoLoop>& loop = loops_[next_loop_++ % loops_.size()];
+    acceptor.acceptor.async_accept(loop->context(),
+                                   [this, &acceptor, loop](const error_code& error, tcp::socket socket) {
+                                     on_accepted(acceptor, loop, error, std::move(socket));
+                                   });
+  }
+
+  void on_accepted(Acceptor& acceptor, const std::shared_ptr<IoLoop>& loop, const error_code& error,
+                   tcp::socket socket) {
+    if (host_->stopping || !acceptor.acceptor.is_open()) return;
+    if (error) return accept_later(acceptor, error);
+    const std::size_t count = add_connection();
+    (void)loop->post([this, loop, count, socket = std::move(socket)]() mutable {
+      adopt(loop, std::move(socket), count > options_.limits.connections);
+    });
+    if (count < options_.limits.connections + kRefusedAtOnce) {
+      accept(acceptor);
+    } else {
+      acceptor.waits_for_room = true;
+    }
+  }
+
+  // On the connection's own thread from here on.
+  void adopt(const std::shared_ptr<IoLoop>& loop, tcp::socket socket, bool is_one_too_many) {
+    const auto connection = std::make_shared<Connection>(std::move(socket), loop, host_);
+    loop->connections().insert(connection);
+    connection->start(is_one_too_many);
+    if (host_->stopping) connection->finish();
+  }
+
+  // Out of file descriptors, most likely: asking again at once would only burn the processor.
+  void accept_later(Acceptor& acceptor, const error_code& error) {
+    host_->log.warn("cannot accept a connection", {{"reason", error.message()}});
+    acceptor.pause.expires_after(for_timer(kPauseAfterFailedAccept));
+    acceptor.pause.async_wait([this, &acceptor](const error_code& cancelled) {
+      if (!cancelled && !host_->stopping) accept(acceptor);
+    });
+  }
+
+  std::size_t add_connection() {
+    const std::lock_guard lock(mutex_);
+    return ++connections_;
+  }
+
+  void on_closed() {
+    std::size_t left = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      left = --connections_;
+      if (left == 0) is_empty_.notify_all();
+    }
+    if (left + 1 != options_.limits.connections + kRefusedAtOnce) return;
+    (void)loops_[0]->post([this] {
+      for (auto& acceptor : acceptors_) {
+        if (std::exchange(acceptor->waits_for_room, false) && !host_->stopping) accept(*acceptor);
+      }
+    });
+  }
+
+  void sweep_later(std::size_t index) {
+    sweepers_[index].expires_after(for_timer(options_.limits.sweep));
+    sweepers_[index].async_wait([this, index](const error_code& cancelled) {
+      if (cancelled || has_ended_) return;
+      const MonotonicTime now = host_->clock.now();
+      each_connection(*loops_[index], [now](Connection& connection) { connection.sweep(now); });
+      sweep_later(index);
+    });
+  }
+
+  // A connection may leave the set while it is visited.
+  template <typename Visit>
+  static void each_connection(IoLoop& loop, const Visit& visit) {
+    const std::vector<std::shared_ptr<Connection>> all(loop.connections().begin(), loop.connections().end());
+    for (const auto& connection : all) visit(*connection);
+  }
+
+  template <typename Visit>
+  void on_all_connections(Visit visit) {
+    for (const auto& loop : loops_) {
+      (void)loop->post([loop, visit] { each_connection(*loop, visit); });
+    }
+  }
+
+  void wait_until_empty() {
+    std::unique_lock lock(mutex_);
+    is_empty_.wait(lock, [this] { return connections_ == 0; });
+  }
+
+  const HttpServerOptions options_;
+  const std::shared_ptr<ConnectionHost> host_;
+  std::vector<std::shared_ptr<IoLoop>> loops_;
+  std::vector<asio::steady_timer> sweepers_;          // one for each loop, used by its thread
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;  // used by the first loop's thread
+  std::size_t next_loop_ = 0;                         // used by the first loop's thread
+  bool is_started_ = false;
+  std::atomic<bool> has_ended_ = false;  // no connection is left to sweep
+
+  mutable std::mutex mutex_;
+  std::condition_variable is_empty_;
+  std::size_t connections_ = 0;  // guarded by mutex_; accepted and not yet closed
+};
+
+HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
+    : core_(std::make_unique<Core>(std::move(options), clock, std::move(log), std::move(handler))) {}
+
+HttpServer::~HttpServer() { stop(Duration::zero()); }
+
+Result<void> HttpServer::start() { return core_->start(); }
+void HttpServer::stop(Duration grace) { core_->stop(grace); }
+std::vector<std::string> HttpServer::addresses() const { return core_->addresses(); }
+std::uint16_t HttpServer::port() const { return core_->port(); }
+std::size_t HttpServer::connections() const { return core_->connections(); }
+
+}  // namespace horae

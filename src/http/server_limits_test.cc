@@ -1,0 +1,199 @@
+// What the server says to requests that are too large, too slow, too many or not HTTP at all.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "http/test_client.h"
+#include "http/test_server.h"
+
+namespace horae::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// Deadlines are looked at often, and pass only when the test says so.
+class HttpServerDeadlines : public ::testing::Test {
+ protected:
+  static HttpServerOptions options() {
+    HttpServerOptions options{.listen = {"127.0.0.1:0"}};
+    options.limits.sweep = 1ms;
+    return options;
+  }
+
+  // What happened so far on any connection has been dealt with once later requests on each thread have been.
+  void wait_until_read() {
+    for (int i = 0; i < 4; ++i) (void)TestClient(server_.port()).call("GET", "/");
+  }
+
+  ManualClock clock_;
+  TestServer server_{echo, options(), &clock_};
+};
+
+void expect_problem(const std::optional<TestResponse>& response, int status, const std::string& name) {
+  ASSERT_TRUE(response.has_value());
+  EXPECT_EQ(response->status, status);
+  EXPECT_EQ(response->headers.at("content-type"), "application/problem+json");
+  EXPECT_EQ(response->headers.at("connection"), "close");
+  EXPECT_THAT(response->body, HasSubstr("\"type\":\"urn:horae:problem:" + name + "\""));
+}
+
+TEST_F(HttpServerDeadlines, ADrippingHeadIsEndedAfterItsTimeAsAWhole) {
+  TestClient client(server_.port());
+  ASSERT_TRUE(client.send("GET / HT"));
+  wait_until_read();
+  for (int i = 0; i < 4; ++i) {
+    clock_.advance(2s);
+    ASSERT_TRUE(client.send("T"));
+    wait_until_read();
+  }
+  clock_.advance(2s);
+  expect_problem(client.receive(), 408, "too_slow");
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpServerDeadlines, ADrippingBodyIsEndedAfterItsTimeAsAWhole) {
+  TestClient client(server_.port());
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\n"));
+  wait_until_read();
+  for (int i = 0; i < 5; ++i) {
+    clock_.advance(5s);
+    ASSERT_TRUE(client.send("x"));
+    wait_until_read();
+  }
+  clock_.advance(5s);
+  expect_problem(client.receive(), 408, "too_slow");
+}
+
+TEST_F(HttpServerDeadlines, AnIdleConnectionIsClosedWithoutAWord) {
+  TestClient client(server_.port());
+  EXPECT_EQ(client.call("GET", "/").status, 200);
+  wait_until_read();
+  clock_.advance(74s);
+  EXPECT_EQ(client.call("GET", "/").status, 200);
+  wait_until_read();
+  clock_.advance(75s);
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpServerDeadlines, AClientThatOnlyConnectsIsClosed) {
+  TestClient client(server_.port());
+  wait_until_read();
+  clock_.advance(10s);
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpServerDeadlines, ARefusedClientThatGoesOnSendingIsEnded) {
+  TestClient client(server_.port());
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\nxxxx"));
+  expect_problem(client.receive(), 413, "body_too_large");
+  ASSERT_TRUE(client.send("xxxx"));
+  EXPECT_EQ(server_->connections(), 1U);
+  clock_.advance(2s);
+  client.finish_sending();  // or the sweep: whichever is first ends it
+  while (server_->connections() != 0) std::this_thread::yield();
+}
+
+TEST(HttpServerLimits, RefusesABodyThatIsTooLarge) {
+  TestServer server(echo);
+  const std::size_t limit = HttpLimits().body_bytes;
+  EXPECT_EQ(TestClient(server.port()).call("POST", "/", std::string(limit, 'x')).status, 200);
+  TestClient client(server.port());
+  EXPECT_TRUE(client.send(request_text("POST", "/", std::string(limit + 1, 'x'))));
+  expect_problem(client.receive(), 413, "body_too_large");
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST(HttpServerLimits, RefusesAChunkedBodyThatGrowsTooLarge) {
+  TestServer server(echo);
+  TestClient client(server.port());
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"));
+  for (int i = 0; i < 17; ++i) (void)client.send("10000\r\n" + std::string(65536, 'x') + "\r\n");
+  expect_problem(client.receive(), 413, "body_too_large");
+}
+
+TEST(HttpServerLimits, RefusesWithoutReadingItABodyThatWasAnnouncedTooLarge) {
+  TestServer server(echo);
+  TestClient client(server.port());
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n"));
+  expect_problem(client.receive(), 413, "body_too_large");
+}
+
+TEST(HttpServerLimits, RefusesALongTarget) {
+  TestServer server(echo);
+  EXPECT_EQ(TestClient(server.port()).call("GET", "/" + std::string(8191, 'a')).status, 200);
+  TestClient client(server.port());
+  ASSERT_TRUE(client.send(request_text("GET", "/" + std::string(8192, 'a'))));
+  expect_problem(client.receive(), 414, "target_too_long");
+  TestClient endless(server.port());
+  ASSERT_TRUE(endless.send("GET /" + std::string(20'000, 'a')));
+  expect_problem(endless.receive(), 414, "target_too_long");
+}
+
+TEST(HttpServerLimits, RefusesALargeHead) {
+  TestServer server(echo);
+  TestClient client(server.port());
+  ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nX-Long: " + std::string(20'000, 'a')));
+  expect_problem(client.receive(), 431, "head_too_large");
+  TestClient many(server.port());
+  std::string head = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 5'000; ++i) head += "A: b\r\n";
+  (void)many.send(head);
+  expect_problem(many.receive(), 431, "head_too_large");
+}
+
+TEST(HttpServerLimits, RefusesTrailersWithoutEnd) {
+  TestServer server(echo);
+  TestClient client(server.port());
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"));
+  std::string trailers;
+  for (int i = 0; i < 10'000; ++i) trailers += "A: b\r\n";
+  for (int i = 0; i < 50; ++i) (void)client.send(trailers);
+  expect_problem(client.receive(), 413, "body_too_large");
+}
+
+TEST(HttpServerLimits, RefusesWhatIsNotHttp) {
+  TestServer server(echo);
+  for (const std::string text : {"\x16\x03\x01\x02\x00\x01garbage\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
+                                 "GET / HTTP/1.1\r\nno colon\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                                 "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+                                 "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nnot a length\r\n"}) {
+    TestClient client(server.port());
+    ASSERT_TRUE(client.send(text));
+    expect_problem(client.receive(), 400, "not_http");
+  }
+}
+
+TEST(HttpServerLimits, RefusesConnectionsBeyondTheLimitAndTakesThemAgainLater) {
+  HttpServerOptions options{.listen = {"127.0.0.1:0"}};
+  options.limits.connections = 2;
+  TestServer server(echo, options);
+  TestClient first(server.port());
+  EXPECT_EQ(first.call("GET", "/").status, 200);
+  auto second = std::make_unique<TestClient>(server.port());
+  EXPECT_EQ(second->call("GET", "/").status, 200);
+  TestClient third(server.port());
+  const auto refused = third.receive();
+  expect_problem(refused, 503, "busy");
+  EXPECT_EQ(refused->headers.at("retry-after"), "1");
+  third.close();
+  second.reset();
+  while (server->connections() != 1) std::this_thread::yield();
+  EXPECT_EQ(TestClient(server.port()).call("GET", "/").status, 200);
+}
+
+TEST(HttpServerLimits, BeyondTheRefusedOnesTheRestWaitsInLine) {
+  HttpServerOptions options{.listen = {"127.0.0.1:0"}};
+  options.limits.connections = 1;
+  TestServer server(echo, options);
+  std::vector<TestClient> clients;
+  for (std::size_t i = 0; i < 1 + kRefusedAtOnce; ++i) clients.emplace_back(server.port());
+  for (std::size_t i = 1; i < clients.size(); ++i) EXPECT_EQ(clients[i].receive()->status, 503);
+  TestClient in_line(server.port());
+  EXPECT_EQ(server->connections(), 1 + kRefusedAtOnce);
+  ASSERT_TRUE(in_line.send(request_text("GET", "/")));
+  clients.clear();
+  EXPECT_TRUE(in_line.receive().has_value());  // it is taken now, if only to be refused
+}
+
+}  // namespace
+}  // namespace horae::testing

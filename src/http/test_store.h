@@ -1,0 +1,141 @@
+// A store between the test and the real one: away, over a limit, or holding its callers, when the test says so.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/queue_store.h"
+#include "store/task_store.h"
+
+namespace horae::testing {
+
+// What happens to calls of the store. All members from any thread at once.
+class Gate {
+ public:
+  // Calls fail with this code until told otherwise.
+  void fail_with(std::optional<ErrorCode> code) {
+    const std::lock_guard lock(mutex_);
+    failure_ = code;
+  }
+
+  // Calls wait until open().
+  void hold() {
+    const std::lock_guard lock(mutex_);
+    is_held_ = true;
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    is_held_ = false;
+    changed_.notify_all();
+  }
+
+  // Waits until that many callers are held.
+  void wait_for_held(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return held_ >= count; });
+  }
+
+  template <typename Call>
+  auto pass(const Call& call) -> decltype(call()) {
+    {
+      std::unique_lock lock(mutex_);
+      ++held_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !is_held_; });
+      --held_;
+      if (failure_) return Error{*failure_, "the test took the store away"};
+    }
+    return call();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<ErrorCode> failure_;
+  bool is_held_ = false;
+  int held_ = 0;
+};
+
+class GatedTasks final : public TaskStore {
+ public:
+  GatedTasks(TaskStore& store, Gate& gate) : store_(store), gate_(gate) {}
+
+  Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
+    return gate_.pass([&] { return store_.submit(submissions); });
+  }
+  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+    return gate_.pass([&] { return store_.claim(wishes); });
+  }
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
+    return gate_.pass([&] { return store_.leases_of(token); });
+  }
+  Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
+    return gate_.pass([&] { return store_.settle(settlements); });
+  }
+  Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
+    return gate_.pass([&] { return store_.cancel(wishes); });
+  }
+  Result<PromoteOutcome> promote_due(std::size_t max) override {
+    return gate_.pass([&] { return store_.promote_due(max); });
+  }
+  Result<Watch> look() override {
+    return gate_.pass([&] { return store_.look(); });
+  }
+  Result<bool> extend_leases(const std::optional<Instant>& seen) override {
+    return gate_.pass([&] { return store_.extend_leases(seen); });
+  }
+  Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override {
+    return gate_.pass([&] { return store_.expire_leases(wish); });
+  }
+  Result<PurgeOutcome> purge(std::size_t max) override {
+    return gate_.pass([&] { return store_.purge(max); });
+  }
+  Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override {
+    return gate_.pass([&] { return store_.get(ids); });
+  }
+  Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override {
+    return gate_.pass([&] { return store_.find(queue, key); });
+  }
+  Result<Page> list(const ListQuery& query) override {
+    return gate_.pass([&] { return store_.list(query); });
+  }
+
+ private:
+  TaskStore& store_;
+  Gate& gate_;
+};
+
+class GatedQueues final : public QueueStore {
+ public:
+  GatedQueues(QueueStore& store, Gate& gate) : store_(store), gate_(gate) {}
+
+  Result<QueueList> queues() override {
+    return gate_.pass([&] { return store_.queues(); });
+  }
+  Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override {
+    return gate_.pass([&] { return store_.configure(queue, change); });
+  }
+  Result<bool> set_scheduler_running(bool running) override {
+    return gate_.pass([&] { return store_.set_scheduler_running(running); });
+  }
+  Result<bool> scheduler_running() override {
+    return gate_.pass([&] { return store_.scheduler_running(); });
+  }
+  Result<std::vector<std::string>> closed(std::span<const std::string> queues) override {
+    return gate_.pass([&] { return store_.closed(queues); });
+  }
+  Result<std::string> new_worker_id() override {
+    return gate_.pass([&] { return store_.new_worker_id(); });
+  }
+
+ private:
+  QueueStore& store_;
+  Gate& gate_;
+};
+
+}  // namespace horae::testing

@@ -1,0 +1,216 @@
+#include "net/http_client.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <mutex>
+
+#include "base/check.h"
+#include "base/duration.h"
+#include "base/quote.h"
+
+namespace horae {
+namespace {
+
+void start_curl() {
+  static std::once_flag once;
+  std::call_once(once, [] { HORAE_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl starts"); });
+}
+
+struct ListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+
+// What arrives, and why it was cut off if it was.
+struct Arriving {
+  NetResponse response;
+  std::size_t head_bytes = 0;
+  const HttpClientOptions& limits;
+  bool is_too_large = false;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// libcurl's callback for each line of a head. An answer in several parts (100 Continue) has several heads: the last
+// one counts.
+std::size_t take_header(char* data, std::size_t, std::size_t size, void* user) {
+  auto& arriving = *static_cast<Arriving*>(user);
+  arriving.head_bytes += size;
+  arriving.is_too_large = arriving.head_bytes > arriving.limits.max_head_bytes;
+  if (arriving.is_too_large) return 0;
+  const std::string_view line(data, size);
+  if (line.starts_with("HTTP/")) arriving.response.headers.clear();
+  const std::size_t colon = line.find(':');
+  if (line.starts_with("HTTP/") || colon == std::string_view::npos) return size;
+  std::string name(trimmed(line.substr(0, colon)));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  arriving.response.headers.push_back({std::move(name), std::string(trimmed(line.substr(colon + 1)))});
+  return size;
+}
+
+std::size_t take_body(char* data, std::size_t, std::size_t size, void* user) {
+  auto& arriving = *static_cast<Arriving*>(user);
+  arriving.is_too_large = arriving.response.body.size() + size > arriving.limits.max_body_bytes;
+  if (arriving.is_too_large) return 0;
+  arriving.response.body.append(data, size);
+  return size;
+}
+
+// A line break would begin a header of its own.
+bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
+}
+
+Result<HeaderList> make_headers(const NetRequest& request) {
+  HeaderList list;
+  const auto append = [&list](const std::string& line) {
+    curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+    HORAE_CHECK(longer != nullptr, "out of memory");
+    (void)list.release();
+    list.reset(longer);
+  };
+  append("Expect:");  // no waiting for 100 Continue
+  for (const NetHeader& header : request.headers) {
+    if (!is_one_line(header.name) || !is_one_line(header.value) || header.name.empty()) {
+      return Error{ErrorCode::kMalformed, fmt::format("header {}: give one line", quote(header.name))};
+    }
+    append(header.value.empty() ? header.name + ";" : header.name + ": " + header.value);
+  }
+  return list;
+}
+
+bool is_method(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+long to_milliseconds(Duration duration) {
+  return std::max(1L, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
+}
+
+// Codes of libcurl after which it is certain that the request was not taken.
+bool was_never_sent(CURLcode code) {
+  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
+         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR;
+}
+
+Error failure(const NetRequest& request, CURLcode code, const char* details) {
+  const std::string what = fmt::format("{} {}", request.method, request.url);
+  const std::string why = *details != '\0' ? details : curl_easy_strerror(code);
+  if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) {
+    return {ErrorCode::kMalformed, fmt::format("{}: {}; give http://HOST:PORT", what, why)};
+  }
+  if (was_never_sent(code)) {
+    return {ErrorCode::kUnavailable,
+            fmt::format("{}: {}; nothing was sent: is it running, and is the address right?", what, why)};
+  }
+  if (code == CURLE_OPERATION_TIMEDOUT) {
+    return {ErrorCode::kUnavailable,
+            fmt::format("{}: no answer within {}; it may have been taken: look, or repeat it with the same id or key",
+                        what, format_duration(request.timeout))};
+  }
+  return {ErrorCode::kUnavailable,
+          fmt::format("{}: {}; it may have been taken: look, or repeat it with the same id or key", what, why)};
+}
+
+}  // namespace
+
+// A handle of libcurl, which keeps its connections.
+class HttpClient::Core {
+ public:
+  explicit Core(HttpClientOptions options) : options_(options) {
+    start_curl();
+    curl_ = curl_easy_init();
+    HORAE_CHECK(curl_ != nullptr, "libcurl makes a handle");
+  }
+  ~Core() { curl_easy_cleanup(curl_); }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  Result<NetResponse> send(const NetRequest& request) {
+    if (!is_method(request.method)) {
+      return Error{ErrorCode::kMalformed, fmt::format("method {}: give GET, POST, ...", quote(request.method))};
+    }
+    if (!is_one_line(request.url)) {
+      return Error{ErrorCode::kMalformed, fmt::format("URL {}: give one line", quote(request.url))};
+    }
+    const auto headers = make_headers(request);
+    if (!headers.ok()) return headers.error();
+    Arriving arriving{.response = {}, .limits = options_};
+    set_up(request, headers->get(), arriving);
+    const CURLcode done = curl_easy_perform(curl_);
+    if (arriving.is_too_large) {
+      return Error{ErrorCode::kOverLimit, fmt::format("{} {}: the answer is larger than {} bytes; ask for less",
+                                                      request.method, request.url, options_.max_body_bytes)};
+    }
+    if (done != CURLE_OK) return failure(request, done, error_);
+    long status = 0;
+    set_or_get(curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status));
+    arriving.response.status = static_cast<int>(status);
+    return std::move(arriving.response);
+  }
+
+ private:
+  static void set_or_get(CURLcode done) { HORAE_CHECK(done == CURLE_OK, "libcurl knows this option"); }
+
+  template <typename T>
+  void set(CURLoption option, T value) {
+    set_or_get(curl_easy_setopt(curl_, option, value));
+  }
+
+  void set_up(const NetRequest& request, curl_slist* headers, Arriving& arriving) {
+    curl_easy_reset(curl_);  // connections stay
+    error_[0] = '\0';
+    set(CURLOPT_URL, request.url.c_str());
+    set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_PROXY, "");
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_HTTPHEADER, headers);
+    if (!request.body.empty() || request.method == "POST") {
+      set(CURLOPT_POSTFIELDS, request.body.c_str());
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    }
+    set(CURLOPT_TIMEOUT_MS, to_milliseconds(request.timeout));
+    set(CURLOPT_CONNECTTIMEOUT_MS, to_milliseconds(options_.connect_timeout));
+    set(CURLOPT_HEADERFUNCTION, take_header);
+    set(CURLOPT_HEADERDATA, &arriving);
+    set(CURLOPT_WRITEFUNCTION, take_body);
+    set(CURLOPT_WRITEDATA, &arriving);
+    set(CURLOPT_ERRORBUFFER, error_);
+  }
+
+  const HttpClientOptions options_;
+  CURL* curl_ = nullptr;
+  char error_[CURL_ERROR_SIZE] = {};
+};
+
+HttpClient::HttpClient(HttpClientOptions options) : core_(std::make_unique<Core>(options)) {}
+HttpClient::~HttpClient() = default;
+
+Result<NetResponse> HttpClient::send(const NetRequest& request) { return core_->send(request); }
+
+std::string_view NetResponse::header(std::string_view name) const {
+  const auto found = std::ranges::find(headers, name, &NetHeader::name);
+  return found == headers.end() ? std::string_view() : std::string_view(found->value);
+}
+
+std::string escape_url(std::string_view text) {
+  std::string result;
+  for (const char byte : text) {
+    const auto c = static_cast<unsigned char>(byte);
+    const bool is_plain = std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~';
+    result += is_plain ? std::string(1, byte) : fmt::format("%{:02X}", c);
+  }
+  return result;
+}
+
+}  // namespace horae

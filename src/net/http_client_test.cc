@@ -1,0 +1,195 @@
+#include "net/http_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
+namespace horae {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using std::literals::operator""ms;
+
+// Takes one connection on a port of its own and lets the test answer it in plain bytes.
+class OneCallServer {
+ public:
+  // A connection as the script sees it.
+  struct Peer {
+    int socket;
+
+    // Reads up to the end of a head, and then `body` bytes more.
+    std::string read(std::size_t body = 0) const {
+      std::string text;
+      char byte = 0;
+      while (!text.ends_with("\r\n\r\n") && ::read(socket, &byte, 1) == 1) text += byte;
+      for (; body > 0 && ::read(socket, &byte, 1) == 1; --body) text += byte;
+      return text;
+    }
+    void write(std::string_view text) const { EXPECT_EQ(::write(socket, text.data(), text.size()), std::ssize(text)); }
+    // Until the other side gives up.
+    void wait_for_the_end() const {
+      char byte = 0;
+      while (::read(socket, &byte, 1) == 1) continue;
+    }
+  };
+
+  explicit OneCallServer(std::function<void(const Peer&)> script) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener_, any, sizeof address), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::getsockname(listener_, any, &size), 0);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this, script = std::move(script)] {
+      const int socket = ::accept(listener_, nullptr, nullptr);
+      script({socket});
+      ::close(socket);
+    });
+  }
+  ~OneCallServer() {
+    thread_.join();
+    ::close(listener_);
+  }
+  OneCallServer(const OneCallServer&) = delete;
+  OneCallServer& operator=(const OneCallServer&) = delete;
+
+  const std::string& url() const { return url_; }
+
+ private:
+  int listener_;
+  std::string url_;
+  std::thread thread_;
+};
+
+TEST(HttpClient, SendsWhatItIsToldAndGivesTheWholeAnswer) {
+  std::string seen;
+  OneCallServer server([&seen](const OneCallServer::Peer& peer) {
+    seen = peer.read(5);
+    peer.write("HTTP/1.1 201 Created\r\nContent-Length: 3\r\nX-Two:  a b \r\n\r\nyes");
+  });
+  HttpClient client;
+  const auto response = client.send({.method = "POST",
+                                     .url = server.url() + "/v1/tasks?x=1",
+                                     .headers = {{"Content-Type", "application/json"}, {"X-Empty", ""}},
+                                     .body = std::string("{\0\"}x", 5)});
+  ASSERT_TRUE(response.ok()) << response.error().message;
+  EXPECT_EQ(response->status, 201);
+  EXPECT_EQ(response->header("x-two"), "a b");
+  EXPECT_EQ(response->header("x-three"), "");
+  EXPECT_EQ(response->body, "yes");
+  EXPECT_THAT(seen, AllOf(HasSubstr("POST /v1/tasks?x=1 HTTP/1.1\r\n"), HasSubstr("Content-Type: application/json\r\n"),
+                          HasSubstr("X-Empty:\r\n"), HasSubstr("Content-Length: 5\r\n")));
+  EXPECT_TRUE(seen.ends_with(std::string("{\0\"}x", 5)));
+}
+
+TEST(HttpClient, KeepsItsConnection) {
+  int calls = 0;
+  OneCallServer server([&calls](const OneCallServer::Peer& peer) {
+    for (; calls < 3; ++calls) {
+      (void)peer.read();
+      peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    }
+  });
+  HttpClient client;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(client.send({.url = server.url()}).ok());
+}
+
+TEST(HttpClient, AStatusThatIsAnErrorIsAnAnswerAndARedirectIsNotFollowed) {
+  OneCallServer server([](const OneCallServer::Peer& peer) {
+    (void)peer.read();
+    peer.write("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno");
+    (void)peer.read();
+    peer.write("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpClient client;
+  EXPECT_EQ(client.send({.url = server.url()})->status, 404);
+  EXPECT_EQ(client.send({.url = server.url()})->status, 302);
+}
+
+TEST(HttpClient, SaysThatNothingWasSentWhereNobodyListens) {
+  const int reserved = ::socket(AF_INET, SOCK_STREAM, 0);  // bound, but it does not listen
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(reserved, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::getsockname(reserved, reinterpret_cast<sockaddr*>(&address), &size), 0);
+
+  HttpClient client;
+  const auto response = client.send({.url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port))});
+  ::close(reserved);
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(response.error().message, HasSubstr("nothing was sent: is it running"));
+}
+
+TEST(HttpClient, SaysThatTheRequestMayHaveBeenTakenWhenTheAnswerIsLate) {
+  OneCallServer server([](const OneCallServer::Peer& peer) {
+    (void)peer.read();
+    peer.wait_for_the_end();
+  });
+  HttpClient client;
+  const auto response = client.send({.url = server.url(), .timeout = 50ms});
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(response.error().message, AllOf(HasSubstr("no answer within 50ms"), HasSubstr("may have been taken")));
+}
+
+TEST(HttpClient, SaysThatTheRequestMayHaveBeenTakenWhenTheConnectionBreaks) {
+  OneCallServer server([](const OneCallServer::Peer& peer) { (void)peer.read(); });
+  HttpClient client;
+  const auto response = client.send({.url = server.url()});
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(response.error().message, HasSubstr("may have been taken"));
+}
+
+TEST(HttpClient, RefusesAnAnswerThatIsTooLarge) {
+  OneCallServer server([](const OneCallServer::Peer& peer) {
+    (void)peer.read();
+    peer.write("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n01234567890");
+  });
+  HttpClient client({.max_body_bytes = 10});
+  const auto response = client.send({.url = server.url()});
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kOverLimit);
+}
+
+TEST(HttpClient, RefusesAHeadThatIsTooLarge) {
+  OneCallServer server([](const OneCallServer::Peer& peer) {
+    (void)peer.read();
+    peer.write("HTTP/1.1 200 OK\r\nX: " + std::string(100, 'x') + "\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpClient client({.max_head_bytes = 100});
+  EXPECT_EQ(client.send({.url = server.url()}).error().code, ErrorCode::kOverLimit);
+}
+
+TEST(HttpClient, RefusesWhatCannotBeSent) {
+  HttpClient client;
+  for (const NetRequest& request :
+       {NetRequest{.url = "ftp://127.0.0.1/"}, NetRequest{.url = "file:///etc/hostname"}, NetRequest{.url = ""},
+        NetRequest{.url = "http://127.0.0.1/\r\nX: 1"}, NetRequest{.method = "GET /", .url = "http://127.0.0.1"},
+        NetRequest{.url = "http://127.0.0.1", .headers = {{"X", "1\r\nY: 2"}}}}) {
+    const auto response = client.send(request);
+    ASSERT_FALSE(response.ok()) << request.url;
+    EXPECT_EQ(response.error().code, ErrorCode::kMalformed) << response.error().message;
+  }
+}
+
+TEST(EscapeUrl, LeavesOnlyWhatIsSafeEverywhere) {
+  EXPECT_EQ(escape_url("a-Z_0.~"), "a-Z_0.~");
+  EXPECT_EQ(escape_url("a/b?c&d=e f+%"), "a%2Fb%3Fc%26d%3De%20f%2B%25");
+  EXPECT_EQ(escape_url("\xC3\xA4"), "%C3%A4");
+}
+
+}  // namespace
+}  // namespace horae

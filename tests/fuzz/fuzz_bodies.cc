@@ -1,0 +1,53 @@
+// Laws of the readers of request bodies for any bytes: what is read passes the store's checks, what is not is told why.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "http/bodies.h"
+#include "http/json_scan.h"
+#include "laws.h"
+#include "store/submission.h"
+
+namespace horae {
+namespace {
+
+template <typename T>
+bool is_read(const Result<T>& read) {
+  if (read.ok()) return true;
+  Error error = read.error();
+  HORAE_CHECK(error.code == ErrorCode::kMalformed || error.code == ErrorCode::kRefused, "the request is at fault");
+  error.code = ErrorCode::kMalformed;
+  require_good_refusal(error);
+  return false;
+}
+
+void read_all(std::string_view body) {
+  const auto task = read_new_task(body);
+  if (is_read(task)) {
+    HORAE_CHECK(check_new_task(*task).ok(), "what is read can be stored");
+    const auto spec = scan_json(task->spec);
+    HORAE_CHECK(spec.ok() && *spec == task->spec, "a spec is a part of the body");
+    HORAE_CHECK(body.find(task->spec) != std::string_view::npos, "a spec is kept as its bytes");
+  }
+  const auto claim = read_claim(body);
+  if (is_read(claim)) HORAE_CHECK(check_claim_wish(claim->wish).ok(), "what is read can be claimed");
+  const auto settlement = read_settlement(body);
+  if (is_read(settlement)) HORAE_CHECK(check_settlement(*settlement).ok(), "what is read can be settled");
+  (void)is_read(read_cancel_reason(body));
+  (void)is_read(read_queue_change(body));
+  const auto batch = read_batch(body, "tasks");
+  if (!is_read(batch)) return;
+  HORAE_CHECK(!batch->empty() && batch->size() <= kMaxBatch, "a batch has its limits");
+  for (const std::string_view item : *batch) {
+    (void)is_read(read_new_task(item));
+    (void)is_read(read_task_id(item));
+  }
+}
+
+}  // namespace
+}  // namespace horae
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  horae::read_all(std::string_view(reinterpret_cast<const char*>(data), size));
+  return 0;
+}
