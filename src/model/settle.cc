@@ -1,6 +1,7 @@
 #include "model/settle.h"
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace horae {
 namespace {
@@ -35,9 +36,11 @@ std::string_view to_string(Verdict verdict) {
 Verdict judge(const std::optional<Holding>& task, Event event, int attempt, std::string_view owner) {
   if (!task) return Verdict::kNotFound;
   if (ended_like_this(*task, event, attempt, owner)) return Verdict::kRepeated;
+  const bool is_holder = attempt == task->attempt && owner == task->owner;
+  if (HORAE_MUTANT("complete_over_cancel") && event == Event::kComplete && is_holder) return Verdict::kAccepted;
   if (task->state == State::kCancelled) return Verdict::kCancelled;
   if (task->state == State::kRunning) {
-    return attempt == task->attempt && owner == task->owner ? Verdict::kAccepted : Verdict::kStaleAttempt;
+    return is_holder || HORAE_MUTANT("settle_any_attempt") ? Verdict::kAccepted : Verdict::kStaleAttempt;
   }
   return attempt < task->attempt ? Verdict::kStaleAttempt : Verdict::kWrongState;
 }

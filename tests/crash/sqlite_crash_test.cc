@@ -26,7 +26,7 @@ TEST(SqliteCrash, KillsAtAnyMomentLoseNothingAndRepeatNoAttempt) {
 
   const SystemClock clock;
   const auto store = std::move(open_any_store(url, clock)).value();
-  expect_kept(*store, told);
+  expect_kept(*store, told, Counts::kExact);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <optional>
 #include <tuple>
 
+#include "base/mutant.h"
+
 namespace horae::sqlite {
 namespace {
 
@@ -64,7 +66,7 @@ std::vector<Claimer::Candidate> Claimer::choose(const ClaimWish& wish, const Cha
   };
   for (std::size_t place = 0; place < wish.queues.size(); ++place) {
     const auto queue = writer_.find_queue(wish.queues[place]);
-    if (!queue || queue->paused) continue;
+    if (!queue || (queue->paused && !HORAE_MUTANT("paused_queues_give"))) continue;
     heads.push_back({&heads_[place].start(queue->no, wish.max), *queue, place});
     fronts.push_back(advance(heads.back()));
   }
@@ -91,8 +93,10 @@ LeasedTask Claimer::lease(const Candidate& chosen, const ClaimWish& wish, Change
                   .queue = wish.queues[chosen.queue_place],
                   .attempt = chosen.attempt + 1,
                   .lease_expires = change.after(wish.lease)};
-  lease_.run(wish.owner, wish.token, wish.lease, task.lease_expires, change.now(), change.now(), chosen.number,
-             chosen.attempt);
+  if (!HORAE_MUTANT("two_claims_of_one_task")) {
+    lease_.run(wish.owner, wish.token, wish.lease, task.lease_expires, change.now(), change.now(), chosen.number,
+               chosen.attempt);
+  }
   change.moved(chosen.queue, State::kReady, State::kRunning);
   read_payload(task, chosen.has_checkpoint);
   return task;

@@ -1,6 +1,7 @@
 #include "stores/sqlite/settle.h"
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace horae::sqlite {
 namespace {
@@ -104,7 +105,7 @@ State Settler::heartbeat(const Life& life, const Settlement& settlement, Change&
 }
 
 State Settler::complete(const Life& life, const Settlement& settlement, Change& change) {
-  if (life.recurring) {
+  if (life.recurring && !HORAE_MUTANT("recurrence_lost_on_crash")) {
     set_result_.run(settlement.result, life.number, life.attempt, life.owner);
     lives_.note(life, HistoryKind::kAssignment, *life.started_at, std::nullopt, "");
     lives_.drop_checkpoint(life.number);
@@ -118,9 +119,10 @@ State Settler::complete(const Life& life, const Settlement& settlement, Change& 
 
 State Settler::abort(const Life& life, const Settlement& settlement, Change& change) {
   const Rules rules = lives_.rules_of(life);
-  if (const auto delay = retry_delay(rules.retry, life.tries + 1, rules.max_attempts, settlement.chance)) {
+  const int tries = HORAE_MUTANT("aborts_cost_no_try") ? 1 : life.tries + 1;
+  if (const auto delay = retry_delay(rules.retry, tries, rules.max_attempts, settlement.chance)) {
     lives_.note(life, HistoryKind::kRetry, change.now(), std::nullopt, history_detail(to_json(settlement.errors)));
-    schedule_again(life, Event::kAbort, *delay, life.tries + 1, change);
+    schedule_again(life, Event::kAbort, *delay, tries, change);
     return State::kScheduled;
   }
   finish_.run(State::kAborted, life.progress, nullptr, Event::kAbort, change.now(), life.number, life.attempt,
@@ -131,6 +133,7 @@ State Settler::abort(const Life& life, const Settlement& settlement, Change& cha
 
 void Settler::schedule_again(const Life& life, Event event, Duration delay, int tries, Change& change) {
   const bool keep_checkpoint = event == Event::kAbort;
+  if (HORAE_MUTANT("turns_without_a_pause")) delay = Duration::zero();
   schedule_.run(change.after(delay), tries, keep_checkpoint, event, change.now(), life.number, life.attempt,
                 life.owner);
 }
@@ -141,6 +144,7 @@ State Settler::yield(const Life& life, const Settlement& settlement, Change& cha
     set_checkpoint_flag_.run(change.now(), life.number, life.attempt, life.owner);
   }
   lives_.note(life, HistoryKind::kYield, change.now(), settlement.progress.value_or(life.progress), "");
+  if (HORAE_MUTANT("timeout_after_yield")) lives_.note(life, HistoryKind::kTimeout, change.now(), std::nullopt, "");
   give_back_.run(1, Event::kYield, change.now(), life.number, life.attempt, life.owner);
   return State::kReady;
 }
@@ -152,7 +156,7 @@ State Settler::release(const Life& life, Change& change) {
 }
 
 void Settler::keep_late_result(const Life& life, const Settlement& settlement, Change& change) {
-  if (settlement.attempt < 1 || settlement.attempt > life.attempt) return;
+  if (settlement.attempt < 1 || settlement.attempt > life.attempt || HORAE_MUTANT("late_result_is_lost")) return;
   lives_.note_late_result(life, settlement.attempt, settlement.owner, change.now(), late_detail(settlement));
 }
 
@@ -174,9 +178,11 @@ CancelOutcome Settler::cancel_one(const CancelWish& wish, Change& change) {
   // A cancel ends the attempt that runs; else the end of the one before stays the newest.
   auto ended = life->ended;
   if (life->state == State::kRunning) ended = AttemptEnd{Event::kCancel, life->owner.value_or("")};
+  if (HORAE_MUTANT("cancel_spares_the_running") && life->state == State::kRunning)
+    return {Verdict::kAccepted, life->state};
   cancel_.run(wish.reason, change.now(), ended ? std::optional(ended->event) : std::nullopt,
               ended ? std::optional(ended->owner) : std::nullopt, life->number, life->state, life->attempt);
-  change.moved(life->queue, life->state, State::kCancelled);
+  if (!HORAE_MUTANT("counts_drift")) change.moved(life->queue, life->state, State::kCancelled);
   return {Verdict::kAccepted, State::kCancelled};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::sqlite {
@@ -14,6 +15,21 @@ std::optional<Instant> only_instant(Statement& statement) {
   statement.finish();
   return instant;
 }
+
+// Every change of a running task names the state, owner and attempt that it expects.
+std::string where_held() {
+  if (HORAE_MUTANT("expire_without_compare")) return " WHERE number = ? AND attempt = ? AND owner = ?";
+  return " WHERE number = ? AND state = 2 AND attempt = ? AND owner = ?";
+}
+
+// Running tasks whose lease has ended, most overdue first.
+std::string overdue() {
+  if (HORAE_MUTANT("expire_by_age")) return "state = 2 AND started_at + lease / 1000 < ?";
+  if (HORAE_MUTANT("expire_without_compare")) return "state BETWEEN 2 AND 3 AND ifnull(lease_expires, updated_at) < ?";
+  return "state = 2 AND lease_expires < ?";
+}
+
+std::string finished() { return HORAE_MUTANT("purge_takes_the_unfinished") ? "state <> 2" : "state >= 3"; }
 
 void add_once(std::vector<std::string>& names, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
@@ -35,24 +51,23 @@ Upkeep::Upkeep(Writer& writer, Lives& lives)
       first_expiry_(writer.database(), "SELECT min(lease_expires) FROM life WHERE state = 2"),
       extend_(writer.database(), "UPDATE life SET lease_expires = ? + lease / 1000 WHERE state = 2"),
       overdue_(writer.database(),
-               "SELECT number FROM life WHERE state = 2 AND lease_expires < ? ORDER BY lease_expires, number LIMIT ?"),
+               "SELECT number FROM life WHERE " + overdue() + " ORDER BY lease_expires, number LIMIT ?"),
       // Ready again, with the rank it had.
       expire_(
           writer.database(),
           "UPDATE life SET state = 1, tries = tries + 1, progress = 0.0, owner = NULL, started_at = NULL, token = NULL,"
-          " lease = NULL, lease_expires = NULL, ended_event = ?, ended_owner = owner, updated_at = ?"
-          " WHERE number = ? AND state = 2 AND attempt = ? AND owner = ?"),
+          " lease = NULL, lease_expires = NULL, ended_event = ?, ended_owner = owner, updated_at = ?" +
+              where_held()),
       exhaust_(writer.database(),
                "UPDATE life SET state = 4, tries = tries + 1, progress = 0.0, token = NULL, lease = NULL, "
                "lease_expires = NULL,"
-               " ended_event = ?, ended_owner = owner, updated_at = ?"
-               " WHERE number = ? AND state = 2 AND attempt = ? AND owner = ?"),
+               " ended_event = ?, ended_owner = owner, updated_at = ?" +
+                   where_held()),
       name_(writer.database(), "SELECT id, queue.name FROM task JOIN queue ON queue.no = task.queue WHERE number = ?"),
       retentions_(writer.database(), "SELECT no, retention FROM queue"),
-      purgeable_(
-          writer.database(),
-          "SELECT number FROM life WHERE queue = ? AND state >= 3 AND updated_at < ? ORDER BY updated_at LIMIT ?"),
-      purge_life_(writer.database(), "DELETE FROM life WHERE number = ? AND state >= 3 RETURNING state"),
+      purgeable_(writer.database(), "SELECT number FROM life WHERE queue = ? AND " + finished() +
+                                        " AND updated_at < ? ORDER BY updated_at LIMIT ?"),
+      purge_life_(writer.database(), "DELETE FROM life WHERE number = ? AND " + finished() + " RETURNING state"),
       purge_task_(writer.database(), "DELETE FROM task WHERE number = ?"),
       purge_checkpoint_(writer.database(), "DELETE FROM checkpoint WHERE number = ?"),
       purge_errors_(writer.database(), "DELETE FROM error WHERE number = ?"),
@@ -62,7 +77,7 @@ Upkeep::Upkeep(Writer& writer, Lives& lives)
 Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
   return writer_.transact<PromoteOutcome>([&](Change& change) {
     std::vector<Due> due;
-    due_.start(change.now(), max);
+    due_.start(change.now() + std::chrono::seconds(HORAE_MUTANT("promote_before_due") ? 1 : 0), max);
     while (due_.next()) due.push_back({due_.integer(0), due_.integer(1), due_.small(2), due_.text(3)});
 
     PromoteOutcome outcome{.promoted = due.size()};
@@ -94,7 +109,7 @@ Result<Watch> Upkeep::look() {
 Result<bool> Upkeep::extend_leases(const std::optional<Instant>& seen) {
   return writer_.transact<bool>([&](Change& change) {
     if (stamp() != seen) return false;
-    extend_.run(change.now());
+    if (!HORAE_MUTANT("extension_is_lost")) extend_.run(change.now());
     set_stamp_.run(change.now());
     return true;
   });
@@ -106,7 +121,9 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
     const auto last = stamp();
     if (last != wish.seen) return ExpireOutcome{.kind = ExpireOutcome::Kind::kStampMoved};
     const auto silence = std::chrono::floor<std::chrono::microseconds>(wish.silence);
-    if (!last || change.now() - *last > silence) return ExpireOutcome{.kind = ExpireOutcome::Kind::kTooOld};
+    const bool is_old = !last || change.now() - *last > silence;
+    if (is_old && !HORAE_MUTANT("outage_is_the_workers_fault"))
+      return ExpireOutcome{.kind = ExpireOutcome::Kind::kTooOld};
 
     std::vector<std::int64_t> numbers;
     overdue_.start(change.now(), wish.max);
@@ -121,7 +138,7 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
 ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {
   const Life life = lives_.find(number).value_or(Life{});
   const int max_attempts = lives_.rules_of(life).max_attempts;
-  const bool exhausted = max_attempts > 0 && life.tries + 1 >= max_attempts;
+  const bool exhausted = max_attempts > 0 && life.tries + 1 >= max_attempts && !HORAE_MUTANT("poison_never_ends");
   lives_.note(life, HistoryKind::kTimeout, change.now(), life.progress, "");
   (exhausted ? exhaust_ : expire_).run(Event::kExpire, change.now(), number, life.attempt, life.owner);
   if (exhausted) lives_.save_errors(number, {attempts_exhausted()});
@@ -145,7 +162,8 @@ Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
 
     PurgeOutcome outcome;
     for (const auto& [queue, retention] : queues) {
-      const Instant before = change.now() - std::chrono::ceil<std::chrono::microseconds>(retention);
+      const auto kept = std::chrono::ceil<std::chrono::microseconds>(retention);
+      const Instant before = change.now() - (HORAE_MUTANT("purge_ignores_retention") ? kept / 8 : kept);
       std::vector<std::int64_t> numbers;
       purgeable_.start(queue, before, max - outcome.purged + 1);  // one more, to know whether there is more
       while (purgeable_.next()) numbers.push_back(purgeable_.integer(0));

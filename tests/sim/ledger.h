@@ -1,0 +1,98 @@
+// Where each task and queue stands, by what a history has told so far.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/history.h"
+
+namespace horae::sim {
+
+// One attempt of a task.
+struct Attempt {
+  std::string owner;
+  std::optional<Event> ended;
+  bool is_retried = false;             // it ended by an abort, and the task will be tried again
+  std::vector<std::string> late = {};  // owners whose results for it came too late
+};
+
+struct Life {
+  Submitted born;
+  State state = State::kScheduled;
+  int tries = 0;
+  std::vector<Attempt> attempts;  // the newest last
+  Instant granted;                // the present lease: when it was last given or extended,
+  Duration lease{};               // its length,
+  Instant lease_expires;          // and its end
+  Instant run_at;
+  Instant updated;  // when the state last changed
+  std::int64_t ready_second = 0;
+  std::int64_t rank = 0;
+  Instant ready_at;
+  int ready_node = -1;  // through which it became ready
+
+  int attempt() const { return static_cast<int>(attempts.size()); }
+  bool is_held_by(int number, const std::string& owner) const {
+    return state == State::kRunning && number == attempt() && attempts.back().owner == owner;
+  }
+};
+
+// A worker that waits.
+struct Waiter {
+  std::vector<std::string> queues;
+  Instant since;
+  int node = -1;
+};
+
+struct QueueLedger {
+  QueueSettings settings;
+  std::int64_t base = 0;  // points gained until `since`, and by `rate` for each second after it
+  std::int64_t since = 0;
+  Instant claimable_since;  // when it was last resumed
+
+  // Ready tasks in the order of claims, and by the node through which they became ready, longest first.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Life*> ready;
+  std::map<int, std::set<std::pair<Instant, std::int64_t>>> ready_at_node;
+
+  std::int64_t points_at(std::int64_t second) const { return base + settings.ageing_rate * (second - since); }
+  void set(const QueueSettings& wanted, Instant at);
+};
+
+std::int64_t second_of(Instant at);
+
+// Keeps the books; it judges nothing. Whoever moves a task has looked at it before.
+class Ledger {
+ public:
+  Life& add(const Submitted& born, Instant at, int node);
+  Life* find(const TaskId& id);
+  QueueLedger& queue(const std::string& name) { return queues_[name]; }
+  std::unordered_map<TaskId, Life>& lives() { return lives_; }
+
+  // Each takes the task out of its place and puts it into another.
+  void make_scheduled(Life& life, Instant run_at, Instant at);
+  void make_ready(Life& life, Instant at, int node);       // with a new rank
+  void return_to_ready(Life& life, Instant at, int node);  // with the rank that it had
+  void make_running(Life& life, const std::string& owner, Duration lease, Instant at);
+  void finish(Life& life, State state, Instant at);
+  void extend(Life& life, Duration lease, Instant at);
+
+  // Scheduled tasks, earliest first, and running ones.
+  const std::set<std::pair<Instant, std::pair<std::int64_t, Life*>>>& scheduled() const { return scheduled_; }
+  const std::map<std::int64_t, Life*>& running() const { return running_; }
+
+ private:
+  void leave(Life& life, Instant at);
+  void enter_ready(Life& life, Instant at, int node);
+
+  std::unordered_map<TaskId, Life> lives_;
+  std::map<std::string, QueueLedger> queues_;
+  std::set<std::pair<Instant, std::pair<std::int64_t, Life*>>> scheduled_;
+  std::map<std::int64_t, Life*> running_;
+};
+
+}  // namespace horae::sim

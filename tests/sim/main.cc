@@ -1,0 +1,256 @@
+// horae_sim: runs simulated worlds and judges them; docs/testing.md explains it.
+//
+//   horae_sim                     a fixed set of seeds
+//   horae_sim --seed N [--quiet]  one world, with a trace of all that happens
+//   horae_sim --minutes M         new seeds until the time is over; the failing ones are printed
+//   horae_sim --mutants           looks for each planted bug
+//   --mutant NAME, --lives N of each world, --from SEED, --seeds N, --budget N worlds for each mutant
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "tests/sim/events.h"
+#include "tests/sim/mutants.h"
+#include "tests/sim/run.h"
+
+namespace {
+
+using namespace horae;       // NOLINT(google-build-using-namespace): a program of one file
+using namespace horae::sim;  // NOLINT(google-build-using-namespace)
+
+struct Wanted {
+  std::optional<std::uint64_t> seed;
+  std::uint64_t from = 1;
+  std::uint64_t seeds = 60;
+  std::uint64_t minutes = 0;
+  std::uint64_t budget = 40;  // worlds for each mutant
+  std::uint64_t lives = 1500;
+  bool quiet = false;
+  bool all_mutants = false;
+  std::string mutant;
+};
+
+struct Totals {
+  std::uint64_t worlds = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t lives = 0;
+  std::uint64_t turns = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t events = 0;
+  double years = 0.0;
+
+  void add(const RunReport& report) {
+    ++worlds;
+    failed += report.violations.empty() ? 0U : 1U;
+    lives += report.lives;
+    turns += report.turns;
+    faults += report.faults;
+    events += report.events;
+    years += std::chrono::duration<double>(report.time).count() / (365.25 * 86'400);
+  }
+};
+
+void print_violations(const Plan& plan, const RunReport& report) {
+  std::cout << "VIOLATED by " << describe(plan) << "\n";
+  std::size_t shown = 0;
+  for (const Violation& violation : report.violations) {
+    if (++shown > 5) break;
+    const double seconds = std::chrono::duration<double>(violation.at - kStart).count();
+    std::cout << fmt::format("  {:14.6f} {}: {}\n", seconds, violation.rule, violation.text);
+  }
+  if (report.violations.size() > shown)
+    std::cout << fmt::format("  and {} more\n", report.violations.size() - shown + 1);
+}
+
+void print_totals(const Totals& totals, Duration taken) {
+  std::cout << fmt::format("{} worlds, {} lives, {} turns of recurring tasks, {} faults, {:.2f} years in {:.1f} s\n",
+                           totals.worlds, totals.lives, totals.turns, totals.faults, totals.years,
+                           std::chrono::duration<double>(taken).count());
+  std::cout << fmt::format(
+      "result sim.violations {}\nresult sim.years {:.4f}\nresult sim.lives {}\nresult sim.faults {}\n", totals.failed,
+      totals.years, totals.lives, totals.faults);
+}
+
+// Seeds one after the other, until `is_over` says so.
+template <typename IsOver>
+int run_seeds(const Wanted& wanted, std::uint64_t first, IsOver is_over) {
+  const SystemClock clock;
+  const MonotonicTime begin = clock.now();
+  Totals totals;
+  for (std::uint64_t seed = first; !is_over(totals, clock.now() - begin); ++seed) {
+    const Plan plan = make_plan(seed, wanted.lives);
+    const RunReport report = run_world(plan);
+    totals.add(report);
+    if (!report.violations.empty()) print_violations(plan, report);
+  }
+  print_totals(totals, clock.now() - begin);
+  return totals.failed == 0 ? 0 : 1;
+}
+
+// The same seed makes the same world.
+bool is_repeatable(const Wanted& wanted) {
+  const Plan plan = make_plan(wanted.from, wanted.lives);
+  const RunReport once = run_world(plan);
+  const RunReport again = run_world(plan);
+  const bool is_same = once.events == again.events && once.faults == again.faults && once.time == again.time;
+  if (!is_same) std::cout << fmt::format("NOT REPEATABLE: seed {}\n", wanted.from);
+  return is_same;
+}
+
+int run_fixed(const Wanted& wanted) {
+  const bool is_same = is_repeatable(wanted);
+  const int failed =
+      run_seeds(wanted, wanted.from, [&](const Totals& totals, Duration) { return totals.worlds >= wanted.seeds; });
+  return is_same ? failed : 1;
+}
+
+int run_soak(const Wanted& wanted) {
+  const std::uint64_t first = SystemRandom().next() >> 24;
+  return run_seeds(wanted, first,
+                   [&](const Totals&, Duration taken) { return taken >= std::chrono::minutes(wanted.minutes); });
+}
+
+int run_one(const Wanted& wanted) {
+  const SystemClock clock;
+  const MonotonicTime begin = clock.now();
+  const Plan plan = make_plan(*wanted.seed, wanted.lives);
+  std::cout << describe(plan) << "\n";
+  const RunReport report = run_world(plan, wanted.quiet ? nullptr : &std::cout);
+  if (!report.violations.empty()) print_violations(plan, report);
+  Totals totals;
+  totals.add(report);
+  print_totals(totals, clock.now() - begin);
+  return totals.failed == 0 ? 0 : 1;
+}
+
+// ---- Planted bugs ----
+
+// What became of one world with a planted bug. It has a process of its own, because some bugs stop the program.
+enum class Fate { kClean, kViolated, kStopped };
+
+Fate run_apart(std::uint64_t seed, std::uint64_t lives) {
+  constexpr unsigned kLongestSeconds = 60;
+  const pid_t child = fork();
+  HORAE_CHECK(child >= 0, "cannot fork");
+  if (child == 0) {
+    alarm(kLongestSeconds);
+    std::_Exit(run_world(make_plan(seed, lives)).violations.empty() ? 0 : 1);
+  }
+  int status = 0;
+  HORAE_CHECK(waitpid(child, &status, 0) == child, "cannot wait");
+  if (!WIFEXITED(status)) return Fate::kStopped;
+  return WEXITSTATUS(status) == 0 ? Fate::kClean : Fate::kViolated;
+}
+
+// How many worlds it took; nothing if none of them found it.
+std::optional<std::uint64_t> hunt(const Mutant& mutant, const Wanted& wanted, Fate& fate) {
+  (void)plant(mutant.name);
+  for (std::uint64_t tried = 1; tried <= wanted.budget; ++tried) {
+    fate = run_apart(wanted.from + tried - 1, wanted.lives);
+    if (fate != Fate::kClean) return tried;
+  }
+  return std::nullopt;
+}
+
+int run_mutants(const Wanted& wanted) {
+  const SystemClock clock;
+  const MonotonicTime begin = clock.now();
+  std::size_t caught = 0, safety_missed = 0;
+  for (const Mutant& mutant : mutants()) {
+    const bool is_safety = mutant.harm == Mutant::Harm::kSafety;
+    const MonotonicTime start = clock.now();
+    Fate fate = Fate::kClean;
+    const auto tried = hunt(mutant, wanted, fate);
+    caught += tried ? 1U : 0U;
+    safety_missed += !tried && is_safety ? 1U : 0U;
+    const std::string how =
+        !tried ? fmt::format("MISSED in {} worlds", wanted.budget)
+               : fmt::format("found by world {}{}", *tried, fate == Fate::kStopped ? " (stopped)" : "");
+    std::cout << fmt::format("{:30} {:9} {:26} {:5.1f} s  {}\n", mutant.name, is_safety ? "safety" : "liveness", how,
+                             std::chrono::duration<double>(clock.now() - start).count(), mutant.failure)
+              << std::flush;
+  }
+  const std::size_t total = mutants().size();
+  std::cout << fmt::format("{} of {} mutants in {:.0f} s\n", caught, total,
+                           std::chrono::duration<double>(clock.now() - begin).count());
+  std::cout << fmt::format("result sim.mutants.total {}\nresult sim.mutants.caught_share {:.4f}\n", total,
+                           static_cast<double>(caught) / static_cast<double>(total));
+  std::cout << fmt::format("result sim.mutants.safety_missed {}\n", safety_missed);
+  return safety_missed == 0 && caught * 20 >= total * 19 ? 0 : 1;
+}
+
+// ---- The command line ----
+
+std::optional<std::uint64_t> number_of(const char* text) {
+  std::uint64_t number = 0;
+  const std::string_view view(text);
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), number);
+  return error == std::errc() && end == view.data() + view.size() ? std::optional(number) : std::nullopt;
+}
+
+struct NumberOption {
+  std::string_view name;
+  std::uint64_t Wanted::*target;
+};
+constexpr std::array kNumberOptions = std::to_array<NumberOption>({{"--from", &Wanted::from},
+                                                                   {"--seeds", &Wanted::seeds},
+                                                                   {"--minutes", &Wanted::minutes},
+                                                                   {"--budget", &Wanted::budget},
+                                                                   {"--lives", &Wanted::lives}});
+
+// An option with its value. False if it is not one.
+bool read_pair(std::string_view option, const char* value, Wanted& wanted) {
+  if (option == "--mutant") {
+    wanted.mutant = value;
+    return true;
+  }
+  const auto number = number_of(value);
+  if (option == "--seed") {
+    wanted.seed = number;
+    return number.has_value();
+  }
+  const auto found = std::ranges::find(kNumberOptions, option, &NumberOption::name);
+  if (found == kNumberOptions.end() || !number) return false;
+  wanted.*found->target = *number;
+  return true;
+}
+
+bool read(int argc, char** argv, Wanted& wanted) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    if (option == "--quiet") {
+      wanted.quiet = true;
+    } else if (option == "--mutants") {
+      wanted.all_mutants = true;
+    } else if (i + 1 == argc || !read_pair(option, argv[++i], wanted)) {
+      return false;
+    }
+  }
+  return plant(wanted.mutant);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Wanted wanted;
+  if (!read(argc, argv, wanted)) {
+    std::cerr << "usage: see the head of tests/sim/main.cc\n";
+    return 2;
+  }
+  if (wanted.all_mutants) return run_mutants(wanted);
+  if (wanted.seed) return run_one(wanted);
+  if (wanted.minutes > 0) return run_soak(wanted);
+  return run_fixed(wanted);
+}

@@ -1,0 +1,278 @@
+#include "tests/sim/node.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/mutant.h"
+
+namespace horae::sim {
+namespace {
+
+constexpr Duration kWakeUp = std::chrono::microseconds(200);   // the mean until a loop that was woken runs
+constexpr Duration kRestart = std::chrono::milliseconds(100);  // of a node that was stopped in good order
+
+}  // namespace
+
+MonotonicTime NodeClock::now() const {
+  const Duration passed = events_.wall_now() - kStart;
+  return MonotonicTime(std::chrono::hours(1) + passed + Chance::part(passed, drift_) + step_);
+}
+
+Instant NodeClock::when(MonotonicTime own) const {
+  const Duration left = Chance::part(own - now(), 1.0 / (1.0 + drift_));
+  return events_.wall_now() + std::chrono::ceil<std::chrono::microseconds>(std::max(left, Duration::zero()));
+}
+
+// ---- Node: up and down ----
+
+Node::Node(World& world, int index)
+    : world_(world), index_(index), clock_(world.events, world.plan.drift * (2.0 * world.chance.unit() - 1.0)) {}
+
+Node::~Node() = default;
+
+void Node::start() {
+  if (life_ != nullptr) return;
+  if (world_.store_is_away || cut_off_until_ > world_.now()) {
+    world_.events.after(world_.chance.around(world_.plan.poll), [this] { start(); });
+    return;
+  }
+  life_ = std::make_shared<NodeLife>(*this, world_.store->queues().new_worker_id().value());
+  life_->begin();
+}
+
+void Node::end_life(Duration until_restart) {
+  if (life_ == nullptr) return;
+  life_->is_dead_ = true;
+  life_.reset();
+  world_.record(NodeGone{}, index_);
+  world_.events.after(until_restart, [this] { start(); });
+}
+
+void Node::crash() {
+  if (life_ == nullptr) return;
+  world_.fault(fmt::format("node-{} crashes", index_));
+  end_life(world_.chance.around(world_.plan.lease / 2));
+}
+
+void Node::drain(Duration grace) {
+  if (life_ == nullptr || life_->is_draining_) return;
+  life_->is_draining_ = true;
+  const auto life = life_;
+  life->dispatcher_.drain(clock_.now());
+  life->claimer_.drain();
+  check_drained(life, world_.now() + std::chrono::ceil<std::chrono::microseconds>(grace));
+}
+
+// As Engine::stop() does: everything goes on until nothing is held any more, or the time is over.
+void Node::check_drained(const std::shared_ptr<NodeLife>& life, Instant deadline) {
+  if (life->is_dead_) return;
+  const bool is_empty = life->dispatcher_.is_empty() && life->claimer_.is_empty();
+  if (is_empty || world_.now() >= deadline) return end_life(kRestart);
+  world_.events.after(std::chrono::milliseconds(50), [this, life, deadline] { check_drained(life, deadline); });
+}
+
+void Node::pause(Duration time) {
+  if (paused_until_ > world_.now()) return;
+  world_.fault(fmt::format("node-{} stands still", index_));
+  paused_until_ = world_.now() + std::chrono::ceil<std::chrono::microseconds>(time);
+}
+
+void Node::cut_off(Duration time) {
+  if (cut_off_until_ > world_.now()) return;
+  world_.fault(fmt::format("node-{} is cut off from the store", index_));
+  cut_off_until_ = world_.now() + std::chrono::ceil<std::chrono::microseconds>(time);
+}
+
+bool Node::serve(const std::function<void(NodeLife&)>& request) {
+  const auto life = life_;
+  if (life == nullptr || life->is_draining_) return false;
+  try {
+    request(*life);
+  } catch (const Crash&) {
+    return false;
+  }
+  return true;
+}
+
+// ---- NodeLife: the loops ----
+
+class NodeLife::WatchedExecutor final : public Executor {
+ public:
+  WatchedExecutor(NodeLife& life, Executor& executor) : life_(life), executor_(executor) {}
+
+  void start(ChoreId run, const LeasedTask& task, MonotonicTime now, OnEnd on_end) override {
+    life_.world_.record(RunBegins{task.id, task.attempt}, life_.index());
+    executor_.start(run, task, now, [this, id = task.id, attempt = task.attempt, on_end](RunEnd end) {
+      life_.world_.record(RunEnds{id, attempt}, life_.index());
+      on_end(std::move(end));
+    });
+  }
+  void stop(ChoreId run, MonotonicTime now) override { executor_.stop(run, now); }
+  RunProgress progress(ChoreId run, MonotonicTime now) override { return executor_.progress(run, now); }
+
+ private:
+  NodeLife& life_;
+  Executor& executor_;
+};
+
+NodeLife::NodeLife(Node& node, std::string owner)
+    : node_(node),
+      world_(node.world_),
+      way_(world_, *this),
+      tasks_(world_, node.index_, way_),
+      queues_(world_, node.index_, way_),
+      sleeps_([this] { wake(kSleepers); }),
+      executors_({{"sleep", &sleeps_}}),
+      watched_(std::make_unique<WatchedExecutor>(*this, executors_)),
+      claimer_(tasks_, world_.log(), [this] { wake(kClaimer); }, {.poll = world_.plan.poll}),
+      upkeep_({.tasks = tasks_,
+               .ids = world_.ids,
+               .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
+               .wake = [this] { wake(kUpkeep); }},
+              owner, world_.plan.lease, world_.log(), jobs()),
+      dispatcher_({.tasks = tasks_,
+                   .queues = queues_,
+                   .claimer = claimer_,
+                   .executor = *watched_,
+                   .upkeep = upkeep_,
+                   .ids = world_.ids,
+                   .random = world_.chance.random()},
+                  owner, world_.log(), signals(), dispatcher_options()),
+      promoter_(tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); }, {.poll = world_.plan.poll}),
+      monitor_(tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); },
+               {.poll = world_.plan.poll, .silence = world_.plan.silence()}),
+      loops_(kParts) {
+  loops_[kHeartbeats].loop = &dispatcher_.heartbeats();
+  loops_[kExchange].loop = &dispatcher_.exchange();
+  loops_[kSleepers].loop = &sleeps_;
+  loops_[kUpkeep].loop = &upkeep_;
+  loops_[kDispatching].loop = &dispatcher_.dispatching();
+  loops_[kElevator].loop = &dispatcher_.elevator();
+  loops_[kClaimer].loop = &claimer_;
+  loops_[kMonitor].loop = &monitor_;
+  loops_[kPromoter].loop = &promoter_;
+}
+
+DispatcherSignals NodeLife::signals() {
+  return {.dispatch = [this] { wake(kDispatching); },
+          .exchange = [this] { wake(kExchange); },
+          .heartbeats = [this] { wake(kHeartbeats); },
+          .ready = [this](const std::vector<std::string>& queues) { on_ready(queues); },
+          .scheduled = [this] { wake(kPromoter); },
+          .drained = [] {}};
+}
+
+DispatcherOptions NodeLife::dispatcher_options() const {
+  return {.queues = {"queue-0"},
+          .slots = static_cast<std::size_t>(world_.plan.node_slots),
+          .ahead = static_cast<std::size_t>(world_.plan.node_slots),
+          .lease = world_.plan.lease,
+          .dispatch_interval = world_.plan.poll / 20,
+          .elevator_interval = world_.plan.poll,
+          .poll = world_.plan.poll};
+}
+
+std::vector<UpkeepJob> NodeLife::jobs() {
+  UpkeepJob retention = retention_job(tasks_);
+  retention.interval = world_.plan.lease * 6;
+  return {std::move(retention)};
+}
+
+void NodeLife::begin() {
+  for (std::size_t part = 0; part < kParts; ++part) wake(static_cast<Part>(part));
+}
+
+void NodeLife::plan_run(Part part, Instant when) {
+  const std::uint64_t plan = ++loops_[part].plan;
+  world_.events.at(when, [life = shared_from_this(), part, plan] {
+    if (!life->is_dead_ && life->loops_[part].plan == plan) life->run(part);
+  });
+}
+
+void NodeLife::wake(Part part) {
+  if (loops_.empty()) return;  // a signal while the node is being built
+  if (loops_[part].is_running) {
+    loops_[part].is_woken = true;
+  } else {
+    plan_run(part, world_.now() + std::chrono::ceil<std::chrono::microseconds>(world_.chance.around(kWakeUp)));
+  }
+}
+
+void NodeLife::run(Part part) {
+  if (node_.paused_until_ > world_.now()) return plan_run(part, node_.paused_until_);
+  Driven& driven = loops_[part];
+  const auto life = shared_from_this();  // what is under way is unwound before it goes
+  driven.is_running = true;
+  driven.is_woken = false;
+  MonotonicTime next;
+  try {
+    next = driven.loop->run_once(node_.clock_.now());
+  } catch (const Crash&) {
+    return;
+  }
+  driven.is_running = false;
+  if (is_dead_) return;
+  plan_run(part, driven.is_woken ? world_.now()
+                                 : std::max(node_.clock_.when(next), world_.now() + std::chrono::microseconds(1)));
+}
+
+bool NodeLife::is_cut_off() const { return node_.cut_off_until_ > world_.now(); }
+
+void NodeLife::die() {
+  if (!is_dead_) node_.end_life(world_.chance.around(world_.plan.lease / 2));
+}
+
+// ---- NodeLife: the door ----
+
+Result<SubmitOutcome> NodeLife::submit(const Submission& submission) {
+  auto outcomes = tasks_.submit(std::span(&submission, 1));
+  if (!outcomes.ok() && HORAE_MUTANT("acknowledged_before_stored")) return SubmitOutcome{.id = submission.id()};
+  if (!outcomes.ok()) return outcomes.error();
+  const SubmitOutcome outcome = outcomes->front();
+  if (outcome.state == State::kReady) on_ready({submission.task.queue});
+  if (outcome.state == State::kScheduled) wake(kPromoter);
+  return outcome;
+}
+
+Result<SettleOutcome> NodeLife::settle(const Settlement& settlement) {
+  auto outcomes = tasks_.settle(std::span(&settlement, 1));
+  if (!outcomes.ok()) return outcomes.error();
+  const SettleOutcome outcome = outcomes->front();
+  if (is_success(outcome.verdict) && outcome.state == State::kReady) claimer_.on_ready_anywhere();
+  if (is_success(outcome.verdict) && outcome.state == State::kScheduled) wake(kPromoter);
+  return outcome;
+}
+
+Result<CancelOutcome> NodeLife::cancel(const CancelWish& wish) {
+  auto outcomes = tasks_.cancel(std::span(&wish, 1));
+  if (!outcomes.ok()) return outcomes.error();
+  wake(kHeartbeats);
+  return outcomes->front();
+}
+
+Result<QueueSettings> NodeLife::configure(const std::string& queue, const QueueChange& change) {
+  auto settings = queues_.configure(queue, change);
+  dispatcher_.on_closed();
+  claimer_.on_ready_anywhere();
+  return settings;
+}
+
+Result<bool> NodeLife::set_scheduler_running(bool running) {
+  auto changed = queues_.set_scheduler_running(running);
+  dispatcher_.on_closed();
+  claimer_.on_ready_anywhere();
+  return changed;
+}
+
+void NodeLife::wait_for_tasks(ClaimWish wish, Duration patience, Claimer::Deliver deliver) {
+  world_.record(Waiting{wish.owner, wish.queues}, index());
+  const std::string owner = wish.owner;
+  claimer_.wait(std::move(wish), node_.clock_.now() + patience,
+                [this, owner, deliver = std::move(deliver)](Result<std::vector<LeasedTask>> tasks) {
+                  world_.record(WaitOver{owner}, index());
+                  return deliver(std::move(tasks));
+                });
+}
+
+}  // namespace horae::sim

@@ -1,0 +1,149 @@
+// A node of the simulated world: the production loops over a store that may fail, and a door for workers and clients.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/claimer.h"
+#include "engine/dispatcher.h"
+#include "engine/executors.h"
+#include "engine/monitor.h"
+#include "engine/promoter.h"
+#include "engine/sleep_executor.h"
+#include "engine/upkeep.h"
+#include "tests/sim/faulty_store.h"
+
+namespace horae::sim {
+
+// The node's own clock: it drifts, and somebody may set it. It is for pacing only, so nothing may depend on it.
+class NodeClock {
+ public:
+  NodeClock(const Events& events, double drift) : events_(events), drift_(drift) {}
+
+  MonotonicTime now() const;
+  Instant when(MonotonicTime own) const;  // the world's time at which this clock will show that
+  void step(Duration by) { step_ += by; }
+
+ private:
+  const Events& events_;
+  const double drift_;
+  Duration step_{};
+};
+
+// From a start of a node to its end. Whatever is under way holds on to its life, so that it can be unwound.
+class NodeLife;
+
+class Node {
+ public:
+  Node(World& world, int index);
+  ~Node();
+
+  int index() const { return index_; }
+  bool is_up() const { return life_ != nullptr; }
+  Instant paused_until() const { return paused_until_; }
+
+  void start();
+  void crash();
+  void drain(Duration grace);  // stops in good order, and starts again
+  void pause(Duration time);
+  void cut_off(Duration time);  // from the store
+  void step_clock(Duration by) { clock_.step(by); }
+
+  // A request arrives. False if nobody is there to take it.
+  bool serve(const std::function<void(NodeLife&)>& request);
+
+ private:
+  friend class NodeLife;
+
+  void end_life(Duration until_restart);
+  void check_drained(const std::shared_ptr<NodeLife>& life, Instant deadline);
+
+  World& world_;
+  const int index_;
+  NodeClock clock_;
+  Instant paused_until_;
+  Instant cut_off_until_;
+  std::shared_ptr<NodeLife> life_;
+};
+
+// What a node offers; errors are what a client would be told. Each member may throw Crash.
+class NodeLife final : public Way::Traveller, public std::enable_shared_from_this<NodeLife> {
+ public:
+  NodeLife(Node& node, std::string owner);
+
+  void begin();  // the loops begin to run
+
+  Result<SubmitOutcome> submit(const Submission& submission);
+  Result<SettleOutcome> settle(const Settlement& settlement);
+  Result<CancelOutcome> cancel(const CancelWish& wish);
+  Result<QueueSettings> configure(const std::string& queue, const QueueChange& change);
+  Result<bool> set_scheduler_running(bool running);
+  Result<std::string> new_worker_id() { return queues_.new_worker_id(); }
+
+  // Calls `deliver` when there is something, or after `patience`.
+  void wait_for_tasks(ClaimWish wish, Duration patience, Claimer::Deliver deliver);
+
+  int index() const { return node_.index_; }
+
+  bool is_dead() const override { return is_dead_; }
+  bool is_cut_off() const override;
+  Instant paused_until() const override { return node_.paused_until_; }
+  void die() override;
+
+ private:
+  friend class Node;
+
+  // A loop and when it runs next.
+  struct Driven {
+    Loop* loop = nullptr;
+    bool is_running = false;
+    bool is_woken = false;
+    std::uint64_t plan = 0;  // the newest one holds
+  };
+  // In the order of Engine.
+  enum Part : std::size_t {
+    kHeartbeats,
+    kExchange,
+    kSleepers,
+    kUpkeep,
+    kDispatching,
+    kElevator,
+    kClaimer,
+    kMonitor,
+    kPromoter,
+    kParts
+  };
+
+  // Notes what runs in the node's own slots.
+  class WatchedExecutor;
+
+  void plan_run(Part part, Instant when);
+  void run(Part part);
+  void wake(Part part);
+  void on_ready(const std::vector<std::string>& queues) { claimer_.on_ready(queues); }
+  DispatcherSignals signals();
+  DispatcherOptions dispatcher_options() const;
+  std::vector<UpkeepJob> jobs();
+
+  Node& node_;
+  World& world_;
+  bool is_dead_ = false;
+  bool is_draining_ = false;
+  Way way_;
+  FaultyTasks tasks_;
+  FaultyQueues queues_;
+  SleepExecutor sleeps_;
+  Executors executors_;
+  std::unique_ptr<Executor> watched_;
+  Claimer claimer_;
+  Upkeep upkeep_;
+  Dispatcher dispatcher_;
+  Promoter promoter_;
+  Monitor monitor_;
+  std::vector<Driven> loops_;
+};
+
+}  // namespace horae::sim

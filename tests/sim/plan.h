@@ -1,0 +1,58 @@
+// What a world is like: all of it follows from the seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+
+namespace horae::sim {
+
+// How often something goes wrong while there is chaos. A mean time between two, zero for never; or the share of calls
+// and messages. Each world leaves some of them out, so that one kind of trouble does not hide the others.
+struct Troubles {
+  Duration node_crash{};
+  Duration node_pause{};
+  Duration node_cut_off{};  // from the store
+  Duration node_clock_step{};
+  Duration store_outage{};
+  Duration store_slow{};
+  Duration worker_crash{};
+  Duration worker_pause{};
+  Duration worker_cut_off{};  // from all nodes
+  double message_lost = 0.0;
+  double message_repeated = 0.0;
+  double call_fails = 0.0;    // before it has done anything
+  double call_unknown = 0.0;  // after it was done
+  double call_crashes = 0.0;  // takes its node with it, before or after
+  double door_is_full = 0.0;
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  int nodes = 1;
+  int workers = 1;
+  int slots = 1;  // of each worker
+  int node_slots = 1;
+  int queues = 1;
+  int recurring = 0;
+  double drift = 0.0;  // of the nodes' clocks: at most this share
+  Duration lease{};    // the measure of all times of this world
+  Duration poll{};
+  Duration work{};  // the mean of an attempt
+  Duration submit_every{};
+  Duration retention{};
+  Duration chaos{};
+  Duration flaky{};
+  Duration calm{};
+  Troubles troubles;
+
+  Duration silence() const { return lease / 3; }
+};
+
+// `lives` is about how many tasks there will be.
+Plan make_plan(std::uint64_t seed, std::uint64_t lives);
+
+std::string describe(const Plan& plan);
+
+}  // namespace horae::sim

@@ -1,0 +1,59 @@
+// What all parts of a simulated world share: time, chance, the store and the history that is written.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/uuid.h"
+#include "store/store.h"
+#include "tests/sim/chance.h"
+#include "tests/sim/events.h"
+#include "tests/sim/history.h"
+#include "tests/sim/plan.h"
+
+namespace horae::sim {
+
+// The part of a node dies here: it unwinds what the node was doing. Only the simulator throws and catches it.
+struct Crash {};
+
+class World {
+ public:
+  // With a `trace`, all that happens is written there, for people.
+  World(const Plan& plan, std::ostream* trace);
+
+  const Plan plan;
+  Events events;
+  Chance chance;
+  UuidSource ids{events, chance.random()};
+  std::unique_ptr<Store> store;
+  History history;
+  std::uint64_t faults = 0;
+  bool store_is_away = false;
+  Duration store_delay{};  // of each call, while the store is slow
+
+  Instant now() const { return events.wall_now(); }
+  bool in_chaos() const { return phase_ == Phase::Kind::kChaos; }
+  bool is_flaky() const { return phase_ == Phase::Kind::kFlaky; }
+  bool is_ending() const { return phase_ == Phase::Kind::kEnd; }
+  void enter(Phase::Kind phase);
+
+  void record(What what, int node = -1);
+
+  // Something goes wrong on purpose.
+  void fault(std::string_view what);
+
+  // The node's own log; silent unless there is a trace.
+  Logger log() const { return log_; }
+
+ private:
+  void say(std::string_view text);
+
+  Phase::Kind phase_ = Phase::Kind::kChaos;
+  std::ostream* trace_;
+  Logger log_;
+};
+
+}  // namespace horae::sim
