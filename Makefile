@@ -71,7 +71,7 @@ fuzz: setup-test compile-fuzz ## Fuzz each parser for MINUTES (default 5) minute
 	@tools/fuzz.sh $(MINUTES)
 
 .PHONY: bench
-bench: bench/store ## Run every bench; each ends with lines `result NAME VALUE`
+bench: bench/store bench/http ## Run every bench; each ends with lines `result NAME VALUE`
 
 .PHONY: bench/store
 bench/store: setup-test ## Measure the stores beside their floors, and the combiner
@@ -94,6 +94,12 @@ soak: build ## Kill a process on each store KILLS (default 2000) times, and Post
 	  RC_PARAMS="seed=$$RANDOM$$RANDOM max_success=500" build/release/tests/store_contract/$${store}_contract_test \
 	    --gtest_filter='RandomOperations.*'; \
 	done
+
+.PHONY: bench/http
+bench/http: setup-test ## Measure submits, lives and pickups over HTTP beside an empty handler and the store
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target http_bench
+	@cd build && release/bench/http_bench
 
 # The simulator; docs/testing.md explains it.
 .PHONY: build-sim

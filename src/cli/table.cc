@@ -54,7 +54,7 @@ void Table::print(const Console& console) const {
   for (const auto& row : rows_) print_row(console, row, columns);
 }
 
-void Fields::add(std::string name, std::string value, Colour colour) {
+void Fields::add(std::string name, const std::string& value, Colour colour) {
   if (value.empty()) return;
   fields_.push_back({std::move(name), {printable(value), colour}});
 }

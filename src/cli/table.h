@@ -43,7 +43,7 @@ class Table {
 // Names and values, one below the other. Rows without a value are left out.
 class Fields {
  public:
-  void add(std::string name, std::string value, Colour colour = Colour::kNone);
+  void add(std::string name, const std::string& value, Colour colour = Colour::kNone);
   void print(const Console& console) const;
 
  private:

@@ -47,9 +47,9 @@ std::string age_of(const std::string& time, const std::string& now) {
   const auto size = std::abs(seconds);
   const std::string_view sign = seconds < 0 ? "-" : "";
   if (size < 120) return fmt::format("{}{}s", sign, size);
-  if (size < 2 * 3600) return fmt::format("{}{}m", sign, size / 60);
-  if (size < 2 * 86400) return fmt::format("{}{}h", sign, size / 3600);
-  return fmt::format("{}{}d", sign, size / 86400);
+  if (size < 7'200) return fmt::format("{}{}m", sign, size / 60);
+  if (size < 172'800) return fmt::format("{}{}h", sign, size / 3'600);
+  return fmt::format("{}{}d", sign, size / 86'400);
 }
 
 std::string standing_of(const TaskReply& task) {

@@ -43,7 +43,7 @@ class TestTerminal {
   }
 
  private:
-  const SystemClock clock_;
+  const SystemClock clock_{};
   SeededRandom random_{1};
 };
 

@@ -1,9 +1,12 @@
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace horae {
 namespace {
+
+constexpr Duration kLook = std::chrono::milliseconds(20);  // how often stop() looks at the claimer, which rings no bell
 
 std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
   UpkeepJob retention = retention_job(tasks);
@@ -65,11 +68,13 @@ void Engine::start() { runner_.start(); }
 bool Engine::stop(Duration grace) {
   const MonotonicTime deadline = clock_.now() + grace;
   dispatcher_.drain(clock_.now());
-  while (!dispatcher_.is_empty() && clock_.now() < deadline) {
-    wakers_.drained.wait(deadline);
+  claimer_.drain();
+  const auto is_empty = [this] { return dispatcher_.is_empty() && claimer_.is_empty(); };
+  while (!is_empty() && clock_.now() < deadline) {
+    wakers_.drained.wait(std::min(deadline, clock_.now() + kLook));
   }
   runner_.stop();
-  return dispatcher_.is_empty();
+  return is_empty();
 }
 
 void Engine::on_control() {

@@ -56,8 +56,8 @@ class Quickstart : public ::testing::Test {
 
   // What a block of shell prints; it must not fail.
   std::string shell(const std::string& block) const {
-    const std::string set_up = "set -e; export HORAE_NODE=http://127.0.0.1:" + port_ +
-                               "; horae() { '" HORAE_BINARY "' \"$@\"; }; ";
+    const std::string set_up =
+        "set -e; export HORAE_NODE=http://127.0.0.1:" + port_ + "; horae() { '" HORAE_BINARY "' \"$@\"; }; ";
     Process process({"/bin/bash", "-c", set_up + with_port(block)});
     std::string said = process.read_rest();
     EXPECT_EQ(process.wait().exit_code, 0) << block << said;
@@ -65,8 +65,8 @@ class Quickstart : public ::testing::Test {
   }
 
   const TemporaryFolder folder_;
-  Process node_{{HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--store",
-                 "sqlite:" + folder_.path() + "/horae.db"}};
+  Process node_{
+      {HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--store", "sqlite:" + folder_.path() + "/horae.db"}};
   std::string port_;
 };
 

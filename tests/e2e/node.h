@@ -1,0 +1,60 @@
+// A node as a real process, spoken to over real sockets, on any store.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/http_client.h"
+#include "tests/support/process.h"
+
+namespace horae::testing {
+
+// A store that exists as long as this does.
+class NodeStore {
+ public:
+  virtual ~NodeStore() = default;
+  virtual std::vector<std::string> flags() const = 0;  // of `horae serve`
+};
+
+struct NodeStoreMaker {
+  std::string name;
+  std::function<std::unique_ptr<NodeStore>()> make;
+};
+
+class NodeOn : public ::testing::TestWithParam<NodeStoreMaker> {
+ protected:
+  NodeOn();
+  ~NodeOn() override;
+
+  void start();  // of the node; the constructor has done it once
+  void stop();   // by SIGTERM; it must end cleanly
+  void kill();   // by SIGKILL
+
+  const std::string& url() const { return url_; }
+  NetResponse call(const std::string& method, const std::string& path, const std::string& body = {});
+  NetResponse get(const std::string& path) { return call("GET", path); }
+  NetResponse post(const std::string& path, const std::string& body = {}) { return call("POST", path, body); }
+
+  std::string submit(const std::string& body);  // answers the id
+  std::string state_of(const std::string& id);  // "ready"
+  void wait_for(const std::string& id, const std::string& state);
+
+  // One settlement; answers the whole reply.
+  std::string settle(const std::string& id, int attempt, const std::string& owner, const std::string& event,
+                     const std::string& more = {});
+
+ private:
+  std::unique_ptr<NodeStore> store_;
+  std::unique_ptr<Process> process_;
+  std::string url_;
+  HttpClient client_;
+};
+
+// The text under a name anywhere in a JSON text: good enough for what a node writes.
+std::string text_in(const std::string& json, const std::string& name);
+
+}  // namespace horae::testing

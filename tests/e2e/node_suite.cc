@@ -1,0 +1,203 @@
+#include <csignal>
+#include <regex>
+
+#include "base/waker.h"
+#include "tests/e2e/node.h"
+
+namespace horae::testing {
+
+using std::literals::operator""ms;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string text_in(const std::string& json, const std::string& name) {
+  std::smatch found;
+  return std::regex_search(json, found, std::regex("\"" + name + "\":\"([^\"]*)\"")) ? found[1].str() : "";
+}
+
+NodeOn::NodeOn() : store_(GetParam().make()) { start(); }
+
+NodeOn::~NodeOn() {
+  if (process_) stop();
+}
+
+void NodeOn::start() {
+  std::vector<std::string> command = {HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--monitor-poll", "100ms"};
+  for (std::string& flag : store_->flags()) command.push_back(std::move(flag));
+  process_ = std::make_unique<Process>(command);
+  if (!process_->read_until("is running")) throw std::runtime_error("the node did not start");
+  const std::string line = process_->read_line().value_or("");
+  std::smatch found;
+  if (!std::regex_search(line, found, std::regex("http://[0-9.:]+"))) throw std::runtime_error("no address: " + line);
+  url_ = found[0];
+  (void)process_->read_until("Stop it with");
+}
+
+void NodeOn::stop() {
+  process_->send_signal(SIGTERM);
+  EXPECT_THAT(process_->read_rest(), HasSubstr("horae stopped"));
+  EXPECT_EQ(process_->wait().exit_code, 0);
+  process_.reset();
+}
+
+void NodeOn::kill() {
+  process_->send_signal(SIGKILL);
+  (void)process_->wait();
+  process_.reset();
+}
+
+NetResponse NodeOn::call(const std::string& method, const std::string& path, const std::string& body) {
+  auto answer = client_.send(
+      {.method = method, .url = url_ + path, .headers = {{"content-type", "application/json"}}, .body = body});
+  if (!answer.ok()) throw std::runtime_error(answer.error().message);
+  return std::move(*answer);
+}
+
+std::string NodeOn::submit(const std::string& body) {
+  const NetResponse answer = post("/v1/tasks", body);
+  EXPECT_EQ(answer.status, 201) << answer.body;
+  return text_in(answer.body, "id");
+}
+
+std::string NodeOn::state_of(const std::string& id) { return text_in(get("/v1/tasks/" + id).body, "state"); }
+
+void NodeOn::wait_for(const std::string& id, const std::string& state) {
+  Waker nobody;
+  while (state_of(id) != state) nobody.wait(SystemClock().now() + 20ms);
+}
+
+std::string NodeOn::settle(const std::string& id, int attempt, const std::string& owner, const std::string& event,
+                           const std::string& more) {
+  const NetResponse answer =
+      post("/v1/settle", R"({"settlements":[{"event":")" + event + R"(","id":")" + id + R"(","attempt":)" +
+                             std::to_string(attempt) + R"(,"owner":")" + owner + "\"" + more + "}]}");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  return answer.body;
+}
+
+namespace {
+
+TEST_P(NodeOn, ALifeByPlainCalls) {
+  const std::string worker = text_in(post("/v1/workers").body, "id");
+  const std::string id = submit(R"({"queue":"mail","key":"k-1","priority":7,"spec":{"n":1.50,"n":2}})");
+  const std::string claimed = post("/v1/claim", R"({"owner":")" + worker + R"(","queues":["mail"]})").body;
+  EXPECT_THAT(claimed, AllOf(HasSubstr(id), HasSubstr(R"("spec":{"n":1.50,"n":2})"), HasSubstr(R"("attempt":1)")));
+  EXPECT_THAT(settle(id, 1, worker, "heartbeat", R"(,"progress":0.5)"), HasSubstr("accepted"));
+  EXPECT_THAT(get("/v1/tasks/" + id).body, HasSubstr(R"("progress":0.5)"));
+  EXPECT_THAT(settle(id, 1, worker, "complete", R"(,"result":{"x":1e2})"), HasSubstr("accepted"));
+  EXPECT_THAT(settle(id, 1, worker, "complete"), HasSubstr("repeated"));  // the first reply may have been lost
+  EXPECT_THAT(get("/v1/tasks/" + id).body,
+              AllOf(HasSubstr(R"("state":"completed")"), HasSubstr(R"("result":{"x":1e2})"),
+                    HasSubstr(R"("_typ":"TaskAssignment")")));
+  EXPECT_EQ(text_in(get("/v1/queues/mail/keys/k-1").body, "id"), id);
+}
+
+TEST_P(NodeOn, ASubmitThatIsRepeatedMakesOneTask) {
+  const std::string body = R"({"queue":"mail","key":"once","spec":{}})";
+  const std::string id = submit(body);
+  const NetResponse again = post("/v1/tasks", body);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(text_in(again.body, "id"), id);
+  EXPECT_EQ(post("/v1/tasks", R"({"queue":"mail","key":"once","spec":[]})").status, 409);
+}
+
+TEST_P(NodeOn, RefusalsSayWhy) {
+  EXPECT_EQ(get("/v1/tasks/nonsense").status, 400);
+  EXPECT_EQ(get("/v1/tasks/00000000-0000-0000-0000-000000000001").status, 404);
+  EXPECT_EQ(post("/v1/tasks", "{").status, 400);
+  EXPECT_EQ(post("/v1/tasks", R"({"queue":"mail","spec":{},"priority":256})").status, 422);
+  EXPECT_EQ(post("/v1/tasks", std::string(2 << 20, ' ')).status, 413);
+  EXPECT_EQ(call("DELETE", "/v1/tasks").status, 405);
+  const std::string id = submit(R"({"queue":"mail","spec":{}})");
+  EXPECT_THAT(settle(id, 1, "worker-77", "complete"), HasSubstr("wrong_state"));
+}
+
+TEST_P(NodeOn, TheNodesOwnSlotsRunTheSeedsTasks) {
+  const NetResponse answer = post("/tasks", R"({"command":"50ms"})");
+  EXPECT_THAT(answer.body, HasSubstr(R"("status":"SCHEDULED")"));
+  const std::string id = text_in(answer.body, "id");
+  wait_for(id, "completed");
+  EXPECT_THAT(get("/tasks/" + id).body, HasSubstr(R"("status":"FINISHED")"));
+  EXPECT_THAT(get("/tasks").body, HasSubstr(id));
+}
+
+TEST_P(NodeOn, ARunningTaskIsCancelledAndARecurringOneComesBack) {
+  const std::string slow = submit(R"({"queue":"demo","spec":{"run":"sleep","for":"1h"}})");
+  const std::string again = submit(R"({"queue":"demo","recurring":"20ms","spec":{"run":"sleep","for":"1ms"}})");
+  wait_for(slow, "running");
+  EXPECT_EQ(post("/v1/tasks/" + slow + "/cancel", R"({"reason":"enough"})").status, 200);
+  Waker nobody;
+  while (get("/v1/scheduler").body.find(slow) != std::string::npos) nobody.wait(SystemClock().now() + 20ms);
+  EXPECT_THAT(get("/v1/tasks/" + slow).body, HasSubstr(R"("cancel_reason":"enough")"));
+  while (get("/v1/tasks/" + again).body.find(R"("attempt":3)") == std::string::npos) {
+    nobody.wait(SystemClock().now() + 5ms);
+  }
+  EXPECT_EQ(post("/v1/tasks/" + again + "/cancel").status, 200);
+}
+
+TEST_P(NodeOn, PausedQueuesAndAStoppedSchedulerGiveNothing) {
+  const std::string claim = R"({"owner":"worker-9","queues":["mail"]})";
+  (void)submit(R"({"queue":"mail","spec":{}})");
+  EXPECT_EQ(post("/v1/queues/mail/pause").status, 200);
+  EXPECT_THAT(post("/v1/claim", claim).body, HasSubstr(R"("tasks":[])"));
+  EXPECT_EQ(post("/v1/queues/mail/resume").status, 200);
+  EXPECT_EQ(post("/scheduler/stop").status, 200);
+  EXPECT_EQ(post("/scheduler/stop").status, 400);
+  EXPECT_THAT(post("/v1/claim", claim).body, HasSubstr(R"("tasks":[])"));
+  EXPECT_EQ(post("/scheduler/start").status, 200);
+  EXPECT_THAT(post("/v1/claim", claim).body, Not(HasSubstr(R"("tasks":[])")));
+}
+
+constexpr char kSlowWorker[] = R"(
+import json, sys, time, urllib.request
+def call(path, body):
+    request = urllib.request.Request(sys.argv[1] + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request))
+task = call("/v1/claim", {"owner": "worker-slow", "queues": ["mail"], "lease": "1s", "wait": "10s"})["tasks"][0]
+print("claimed", flush=True)
+time.sleep(0.1)
+print(json.dumps(call("/v1/settle", {"settlements": [{"event": "complete", "id": task["id"], "attempt": task["attempt"],
+                                                      "owner": "worker-slow"}]})), flush=True)
+)";
+
+TEST_P(NodeOn, AWorkerThatWasStoppedPastItsLeaseIsRefusedAndItsResultKeptAsEvidence) {
+  const std::string id = submit(R"({"queue":"mail","spec":{}})");
+  Process worker({"/usr/bin/python3", "-c", kSlowWorker, url()});
+  ASSERT_TRUE(worker.read_until("claimed"));
+  worker.send_signal(SIGSTOP);
+  wait_for(id, "ready");
+  worker.send_signal(SIGCONT);
+  EXPECT_THAT(worker.read_rest(), HasSubstr("wrong_state"));
+  EXPECT_THAT(get("/v1/tasks/" + id).body,
+              AllOf(HasSubstr(R"("_typ":"TaskTimeout")"), HasSubstr(R"("_typ":"TaskLateResult")"),
+                    HasSubstr(R"("state":"ready")")));
+}
+
+TEST_P(NodeOn, ANodeThatStopsYieldsAndGoesOnAfterItsRestart) {
+  const std::string id = submit(R"({"queue":"demo","spec":{"run":"sleep","for":"300ms"}})");
+  wait_for(id, "running");
+  stop();
+  start();
+  wait_for(id, "completed");
+  EXPECT_THAT(get("/v1/tasks/" + id).body, AllOf(HasSubstr(R"("_typ":"TaskYield")"), HasSubstr(R"("attempt":2)")));
+}
+
+TEST_P(NodeOn, ANodeThatIsKilledLosesNothing) {
+  const std::string id = submit(R"({"queue":"mail","spec":{}})");
+  kill();
+  start();
+  EXPECT_EQ(state_of(id), "ready");
+}
+
+TEST_P(NodeOn, TellsHowItIs) {
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(get("/readyz").status, 200);
+  (void)submit(R"({"queue":"mail","spec":{}})");
+  EXPECT_THAT(get("/metrics").body, AllOf(HasSubstr("horae_tasks_total"), HasSubstr(R"(queue="mail")")));
+  EXPECT_THAT(get("/openapi.json").body, HasSubstr("\"openapi\":\"3.1"));
+  EXPECT_THAT(get("/docs").body, HasSubstr("<html"));
+}
+
+}  // namespace
+}  // namespace horae::testing
