@@ -122,6 +122,8 @@ sim/mutants: build-sim ## Plant bugs one by one and show how many worlds find ea
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew
 	@build/release/tools/state_machine_doc > docs/state_machine.md
+	@build/release/src/cli/horae manual configuration > docs/configuration.md
+	@build/release/src/cli/horae manual page > docs/man/horae.1
 
 .PHONY: clean
 clean: ## Remove everything that was built

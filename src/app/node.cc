@@ -95,7 +95,7 @@ class Node::Parts {
   HttpServer server_;
 };
 
-Node::Node(Store& store, const Clock& clock, const Config& config, std::string owner, Logger log)
+Node::Node(Store& store, const Clock& clock, const Config& config, std::string owner, const Logger& log)
     : parts_(std::make_unique<Parts>(store, clock, config, std::move(owner), log)) {}
 
 Node::~Node() { parts_->stop(); }

@@ -100,7 +100,7 @@ Result<int> run(Store& store, const Config& config, bool is_demo, const Clock& c
     demo.emplace(store, clock, log, out);
     node.on_ready(*ready);
   }
-  const auto signal = signals.wait();
+  auto signal = signals.wait();
   if (!node.stop()) log.warn("some tasks did not end in time: they come back when their leases expire");
   return signal;
 }

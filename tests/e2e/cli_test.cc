@@ -64,7 +64,8 @@ class Serve : public ::testing::TestWithParam<int> {};
 
 TEST_P(Serve, TellsHowToStopItAndStopsCleanlyOnASignal) {
   const TemporaryFolder folder;
-  Process horae({HORAE_BINARY, "serve", "--store", "sqlite:" + folder.path() + "/horae.db"});
+  Process horae(
+      {HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--store", "sqlite:" + folder.path() + "/horae.db"});
   ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
   horae.send_signal(GetParam());
   EXPECT_THAT(horae.read_rest(), HasSubstr("horae stopped"));
@@ -73,7 +74,12 @@ TEST_P(Serve, TellsHowToStopItAndStopsCleanlyOnASignal) {
 
 TEST(Demo, PrintsLivesAsTheyHappenAndGoesOnAfterARestart) {
   const TemporaryFolder folder;
-  const std::vector<std::string> command = {HORAE_BINARY, "serve", "--demo", "--store",
+  const std::vector<std::string> command = {HORAE_BINARY,
+                                            "serve",
+                                            "--demo",
+                                            "--http-listen",
+                                            "127.0.0.1:0",
+                                            "--store",
                                             "sqlite:" + folder.path() + "/data/horae.db"};
   Process first(command);
   ASSERT_TRUE(first.read_until("running on worker-1"));

@@ -49,7 +49,7 @@ TEST(MigratePostgres, FailsClearlyWhenTheServerIsAway) {
   server.stop();
   Process horae({HORAE_BINARY, "migrate", "--store", server.url()});
   EXPECT_THAT(horae.read_rest(), HasSubstr("PostgreSQL cannot be reached"));
-  EXPECT_EQ(horae.wait().exit_code, 1);
+  EXPECT_EQ(horae.wait().exit_code, 4);
 }
 
 }  // namespace

@@ -336,5 +336,13 @@ TEST_P(Claim, AnotherAttemptBelongsToItsOwnToken) {
 
 TEST_P(Claim, AnUnknownTokenHasNoLeases) { EXPECT_THAT(value_of(tasks().leases_of(new_id())), IsEmpty()); }
 
+TEST_P(Claim, ATaskTellsItsQueueAlsoIfOthersOfTheClaimDoNotExist) {
+  (void)start();
+  const TaskId id = submit();
+  const auto leases = claim_up_to(1, kOwner, {"unknown", kQueue});
+  ASSERT_THAT(ids_of(leases), ElementsAre(id));
+  EXPECT_EQ(leases[0].queue, kQueue);
+}
+
 }  // namespace
 }  // namespace horae::testing

@@ -330,9 +330,8 @@ void Twin::apply_to_tasks(const Step& step) {
       const bool running = step.a % 3 != 0;
       (void)ask_both([&](Store& each) { return each.queues().set_scheduler_running(running); });
       (void)ask_both([&](Store& each) { return each.queues().scheduler_running(); });
-      (void)ask_both([&](Store& each) {
-        return each.queues().closed(std::vector<std::string>(kQueues.begin(), kQueues.end()));
-      });
+      (void)ask_both(
+          [&](Store& each) { return each.queues().closed(std::vector<std::string>(kQueues.begin(), kQueues.end())); });
       return;
     }
     case Call::kFind:

@@ -113,7 +113,7 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
   }
   if (name_of.empty()) return Answer(wishes.size());
   if (wishes.size() == 1 && queues[0].size() == 1 && has_found_) {
-    auto claimed = claim_head(wishes[0], queues[0][0]);
+    auto claimed = claim_head(wishes[0], queues[0][0], name_of.at(queues[0][0]));
     if (!claimed.ok()) return claimed.error();
     if (*claimed) {
       Answer answer(1);
@@ -207,7 +207,8 @@ std::int64_t Claimer::runs_for(std::int64_t wanted, double runs_for_a_task) {
       wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * runs_for_a_task)) + 1);
 }
 
-Result<std::optional<std::vector<LeasedTask>>> Claimer::claim_head(const ClaimWish& wish, int queue) {
+Result<std::optional<std::vector<LeasedTask>>> Claimer::claim_head(const ClaimWish& wish, int queue,
+                                                                   std::string_view name) {
   using Answer = std::optional<std::vector<LeasedTask>>;
   const Floors::Look look = floors_.begin(queue);
   const auto taken = take_head(
@@ -227,7 +228,7 @@ Result<std::optional<std::vector<LeasedTask>>> Claimer::claim_head(const ClaimWi
     if (each.attempt > 1) again.push_back(each.range);
     for (std::int64_t number = each.range.lo; number <= each.range.hi; ++number) {
       tasks.push_back({.number = number,
-                       .queue = wish.queues[0],
+                       .queue = std::string(name),
                        .attempt = each.attempt,
                        .lease_expires = after(head.now, wish.lease)});
     }
