@@ -33,12 +33,12 @@ class MeasuredStore final : public Store {
 
 class Node::Parts {
  public:
-  Parts(Store& store, const Clock& clock, const Config& config, std::string owner, const Logger& log)
+  Parts(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log)
       : grace_(config.grace),
         ids_(clock, random_),
         store_(store, metrics_, clock),
         combiner_(store_.tasks(), config.combiner),
-        engine_(store_, clock, random_, std::move(owner), log, config.engine),
+        engine_(store_, clock, random_, owner, log, config.engine),
         api_(api_parts(clock, log), config.api),
         server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
           api_.handle(std::move(request), responder);
@@ -95,8 +95,8 @@ class Node::Parts {
   HttpServer server_;
 };
 
-Node::Node(Store& store, const Clock& clock, const Config& config, std::string owner, const Logger& log)
-    : parts_(std::make_unique<Parts>(store, clock, config, std::move(owner), log)) {}
+Node::Node(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log)
+    : parts_(std::make_unique<Parts>(store, clock, config, owner, log)) {}
 
 Node::~Node() { parts_->stop(); }
 

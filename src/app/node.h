@@ -21,7 +21,7 @@ namespace horae {
 class Node {
  public:
   // The store and the clock must outlive the node. `owner` names this start of it: QueueStore::new_worker_id().
-  Node(Store& store, const Clock& clock, const Config& config, std::string owner, const Logger& log);
+  Node(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

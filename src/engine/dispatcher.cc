@@ -5,12 +5,25 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "base/mutant.h"
 
 namespace horae {
 namespace {
 
 constexpr Duration kLongestWish = std::chrono::hours(1);  // then the claimer is asked anew
+
+Event event_of(RunEnd::Kind kind) {
+  switch (kind) {
+    case RunEnd::Kind::kDone:
+      return Event::kComplete;
+    case RunEnd::Kind::kFailed:
+      return Event::kAbort;
+    case RunEnd::Kind::kStopped:
+      return Event::kYield;
+  }
+  HORAE_CHECK(false, "no such end of a run");
+}
 
 }  // namespace
 
@@ -421,17 +434,6 @@ Settlement Dispatcher::settlement(Event event, const LeasedTask& task) const {
 }
 
 Settlement Dispatcher::settlement(const LeasedTask& task, RunEnd end) {
-  static constexpr auto event_of = [](RunEnd::Kind kind) {
-    switch (kind) {
-      case RunEnd::Kind::kDone:
-        return Event::kComplete;
-      case RunEnd::Kind::kFailed:
-        return Event::kAbort;
-      case RunEnd::Kind::kStopped:
-        return Event::kYield;
-    }
-    return Event::kAbort;
-  };
   Settlement said = settlement(event_of(end.kind), task);
   said.result = std::move(end.result);
   said.errors = std::move(end.errors);

@@ -16,7 +16,8 @@ std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
 
 }  // namespace
 
-Engine::Engine(Store& store, const Clock& clock, Random& random, std::string owner, Logger log, EngineOptions options)
+Engine::Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
+               const EngineOptions& options)
     : clock_(clock),
       ids_(clock, random),
       sleeps_([this] { wakers_.sleepers.wake(); }),

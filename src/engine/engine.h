@@ -39,7 +39,8 @@ struct EngineOptions {
 class Engine {
  public:
   // All references must outlive the engine. `owner` names this start of the node: QueueStore::new_worker_id().
-  Engine(Store& store, const Clock& clock, Random& random, std::string owner, Logger log, EngineOptions options = {});
+  Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
+         const EngineOptions& options = {});
   ~Engine();
 
   void start();

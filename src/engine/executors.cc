@@ -1,9 +1,6 @@
 #include "engine/executors.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <ranges>
 
 #include "base/quote.h"
 #include "engine/spec.h"
@@ -30,8 +27,8 @@ void Executors::start(ChoreId run, const LeasedTask& task, MonotonicTime now, On
   if (!name.ok()) return on_end(run_failed("unsupported_spec", name.error().message));
   const auto found = by_name_.find(*name);
   if (found == by_name_.end()) {
-    return on_end(run_failed("unsupported_spec", fmt::format("\"run\" is {}; this node can run: {}", quote(*name),
-                                                             fmt::join(std::views::keys(by_name_), ", "))));
+    return on_end(
+        run_failed("unsupported_spec", fmt::format("\"run\" is {}; this node can run: {}", quote(*name), names())));
   }
   {
     const std::lock_guard lock(mutex_);
@@ -53,6 +50,12 @@ void Executors::stop(ChoreId run, MonotonicTime now) {
 RunProgress Executors::progress(ChoreId run, MonotonicTime now) {
   Executor* executor = executor_of(run);
   return executor == nullptr ? RunProgress{} : executor->progress(run, now);
+}
+
+std::string Executors::names() const {
+  std::string names;
+  for (const auto& [name, executor] : by_name_) names += (names.empty() ? "" : ", ") + name;
+  return names;
 }
 
 Executor* Executors::executor_of(ChoreId run) {

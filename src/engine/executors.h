@@ -20,6 +20,7 @@ class Executors final : public Executor {
   RunProgress progress(ChoreId run, MonotonicTime now) override;
 
  private:
+  std::string names() const;  // "exec, sleep"
   Executor* executor_of(ChoreId run);
 
   const std::map<std::string, Executor*, std::less<>> by_name_;

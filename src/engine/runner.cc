@@ -1,7 +1,5 @@
 #include "engine/runner.h"
 
-#include <ranges>
-
 namespace horae {
 
 void Runner::add(Loop& loop, Waker& waker) { driven_.push_back(std::make_unique<Driven>(loop, waker)); }
@@ -14,12 +12,13 @@ void Runner::start() {
 }
 
 void Runner::stop() {
-  for (const auto& each : std::views::reverse(driven_)) {
-    if (!each->thread.joinable()) continue;
-    each->is_stopping = true;
-    each->waker.wake();
-    each->thread.join();
-    log_.debug("loop stopped", {{"loop", each->loop.name()}});
+  for (auto each = driven_.rbegin(); each != driven_.rend(); ++each) {
+    Driven& driven = **each;
+    if (!driven.thread.joinable()) continue;
+    driven.is_stopping = true;
+    driven.waker.wake();
+    driven.thread.join();
+    log_.debug("loop stopped", {{"loop", driven.loop.name()}});
   }
 }
 

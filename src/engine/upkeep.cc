@@ -119,7 +119,7 @@ void Upkeep::start(ChoreId run, const LeasedTask& task, MonotonicTime now, OnEnd
     is_busy = job->run.has_value();
     if (!is_busy) {
       job->run = run;
-      runs_.emplace(run, Run{.on_end = std::move(on_end), .output = *began + "\n", .next = now + job->job.breath});
+      runs_.emplace(run, Run{.on_end = on_end, .output = *began + "\n", .next = now + job->job.breath});
     }
   }
   if (is_busy) return on_end(run_failed("busy", "another pass is under way"));

@@ -111,7 +111,7 @@ void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {
 
 // ---- Long polls ----
 
-void Api::wait_for_tasks(const std::shared_ptr<Call>& call, ClaimWish wish, Duration wait) {
+void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimWish& wish, Duration wait) {
   WaitId id = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -80,7 +80,7 @@ class Api {
   [[nodiscard]] bool try_read(std::function<void()> work) { return pool_.try_run(std::move(work)); }
 
   // Waits for tasks in the name of the call, and answers it.
-  void wait_for_tasks(const std::shared_ptr<Call>& call, ClaimWish wish, Duration wait);
+  void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimWish& wish, Duration wait);
 
  private:
   struct Wait {

@@ -171,7 +171,7 @@ std::vector<Route> scheduler_routes() {
 }  // namespace
 
 Result<bool> set_running(const Api& api, bool running) {
-  const auto changed = api.parts().queues.set_scheduler_running(running);
+  auto changed = api.parts().queues.set_scheduler_running(running);
   if (!changed.ok() || !*changed) return changed;
   api.parts().on_control();
   if (running) api.parts().on_ready_somewhere();  // rather than with the next poll

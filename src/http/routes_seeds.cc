@@ -60,8 +60,8 @@ std::string spec_of(std::string_view command) {
 std::string command_of(const std::string& spec) {
   FieldReader fields(spec, {"run", "for"}, {}, FieldReader::Unknown::kIgnored);
   const auto run = fields.text("run");
-  auto duration = fields.text("for");
-  return run == "sleep" && duration ? std::move(*duration) : spec;
+  const auto duration = fields.text("for");
+  return run == "sleep" && duration ? *duration : spec;
 }
 
 struct TaskView {

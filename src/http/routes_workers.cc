@@ -46,7 +46,7 @@ void claim_tasks(Api& api, const CallPtr& call) {
   if (!claim.ok()) return call->fail(claim.error());
   if (claim->has_token) return claim_again(api, call, *claim);
   claim->wish.token = api.parts().ids.next();
-  api.wait_for_tasks(call, std::move(claim->wish), claim->wait);
+  api.wait_for_tasks(call, claim->wish, claim->wait);
 }
 
 struct SettleBatch {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct NodeStoreMaker {
   std::string name;
   std::function<std::unique_ptr<NodeStore>()> make;
 };
+
+inline void PrintTo(const NodeStoreMaker& maker, std::ostream* out) { *out << maker.name; }
 
 class NodeOn : public ::testing::TestWithParam<NodeStoreMaker> {
  protected:
