@@ -13,6 +13,16 @@ bool concerns(const ClaimWish& wish, const Queues& queues) {
   return std::ranges::find_first_of(wish.queues, queues) != wish.queues.end();
 }
 
+// The attempts were never started: they cost no try.
+std::vector<Settlement> releases_of(const ClaimWish& wish, const std::vector<LeasedTask>& tasks) {
+  std::vector<Settlement> releases;
+  for (const LeasedTask& task : tasks) {
+    releases.push_back(
+        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = wish.owner});
+  }
+  return releases;
+}
+
 }  // namespace
 
 Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
@@ -197,17 +207,10 @@ MonotonicTime Claimer::next_run(MonotonicTime now) {
 }
 
 void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
-  const std::vector<LeasedTask> given = tasks;
+  const std::vector<Settlement> releases = releases_of(waiting.wish, tasks);
   const bool is_gone = !waiting.deliver(std::move(tasks));
-  if (is_gone && !HORAE_MUTANT("gone_workers_keep_tasks")) release(waiting.wish, given);
-}
-
-// The attempts were never started: they cost no try.
-void Claimer::release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks) {
-  for (const LeasedTask& task : tasks) {
-    unreleased_.push_back(
-        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = wish.owner});
-  }
+  if (!is_gone || HORAE_MUTANT("gone_workers_keep_tasks")) return;
+  unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
   finish_leftovers();
 }
 
@@ -215,13 +218,8 @@ void Claimer::finish_leftovers() {
   std::erase_if(uncertain_, [this](const ClaimWish& wish) {
     const auto held = tasks_.leases_of(wish.token);
     if (!held.ok()) return false;
-    for (const LeasedTask& task : *held) {
-      unreleased_.push_back({.event = Event::kRelease,
-                             .id = task.id,
-                             .number = task.number,
-                             .attempt = task.attempt,
-                             .owner = wish.owner});
-    }
+    const std::vector<Settlement> releases = releases_of(wish, *held);
+    unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
     return true;
   });
   while (!unreleased_.empty()) {

@@ -81,7 +81,6 @@ class Claimer final : public Loop {
   MonotonicTime next_run(MonotonicTime now);
 
   void deliver(Waiting& waiting, std::vector<LeasedTask> tasks);
-  void release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks);
 
   TaskStore& tasks_;
   Logger log_;
