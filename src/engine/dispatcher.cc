@@ -302,10 +302,8 @@ void Dispatcher::ask_for_more(MonotonicTime now) {
     wish.max = static_cast<int>(std::min(room(), kMaxBatch));
   }
   wish.token = ids_.next();
-  const auto ticket = claimer_.wait(std::move(wish), now + kLongestWish,
-                                    [this](Result<std::vector<LeasedTask>> tasks) { return take(std::move(tasks)); });
-  const std::lock_guard lock(mutex_);
-  ticket_ = ticket;
+  claimer_.wait(std::move(wish), now + kLongestWish,
+                [this](Result<std::vector<LeasedTask>> tasks) { return take(std::move(tasks)); });
 }
 
 // The claimer's answer. False if the node is about to stop: the tasks are released then.
@@ -367,7 +365,6 @@ void Dispatcher::let_go(Lane& lane, const Chore& chore) {
 
 void Dispatcher::drain(MonotonicTime now) {
   std::vector<Running> runs;
-  std::optional<Claimer::Ticket> ticket;
   {
     const std::lock_guard lock(mutex_);
     is_draining_ = true;
@@ -379,11 +376,6 @@ void Dispatcher::drain(MonotonicTime now) {
       if (held.phase != Held::Phase::kRunning) continue;
       if (const auto run = begin_stop(chore, held)) runs.push_back(*run);
     }
-    if (is_asking_) ticket = ticket_;
-  }
-  if (ticket && claimer_.forget(*ticket)) {
-    const std::lock_guard lock(mutex_);
-    is_asking_ = false;
   }
   stop(runs, now);
   signals_.exchange();

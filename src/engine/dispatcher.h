@@ -110,7 +110,8 @@ class Dispatcher {
   void on_closed();
 
   // The node is about to stop: nothing is claimed any more, waiting chores are released, runs are told to stop, and
-  // what they end with is sent to the store, as long as the loops are driven. There is no way back.
+  // what they end with is sent to the store, as long as the loops are driven. The claimer, which may have a wish of
+  // ours, is to be drained as well. There is no way back.
   void drain(MonotonicTime now);
 
   // True if nothing is held and no claim is under way.
@@ -202,16 +203,15 @@ class Dispatcher {
   const std::unique_ptr<Loop> exchange_;
 
   mutable std::mutex mutex_;
-  Lane own_;                               // guarded by mutex_
-  Lane internal_;                          // guarded by mutex_
-  std::map<ChoreId, Held> held_;           // guarded by mutex_
-  std::vector<Outgoing> outgoing_;         // guarded by mutex_
-  ChoreId last_chore_ = 0;                 // guarded by mutex_
-  MonotonicTime last_now_;                 // guarded by mutex_; the newest that a loop was told
-  bool is_asking_ = false;                 // guarded by mutex_; the claimer has a wish of ours
-  std::optional<Claimer::Ticket> ticket_;  // guarded by mutex_; of that wish
-  MonotonicTime next_look_;                // guarded by mutex_; at paused queues
-  bool is_draining_ = false;               // guarded by mutex_
+  Lane own_;                        // guarded by mutex_
+  Lane internal_;                   // guarded by mutex_
+  std::map<ChoreId, Held> held_;    // guarded by mutex_
+  std::vector<Outgoing> outgoing_;  // guarded by mutex_
+  ChoreId last_chore_ = 0;          // guarded by mutex_
+  MonotonicTime last_now_;          // guarded by mutex_; the newest that a loop was told
+  bool is_asking_ = false;          // guarded by mutex_; the claimer has a wish of ours
+  MonotonicTime next_look_;         // guarded by mutex_; at paused queues
+  bool is_draining_ = false;        // guarded by mutex_
 };
 
 }  // namespace horae

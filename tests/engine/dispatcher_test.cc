@@ -241,7 +241,7 @@ TEST_P(DispatcherLoops, DrainingReleasesChoresAndYieldsRuns) {
   const TaskId runs = submit();
   const TaskId waits = submit();
   node.run_all();
-  node.dispatcher().drain(node_now());
+  node.drain();
   node.settle_down();
   EXPECT_TRUE(node.is_drained);
   EXPECT_TRUE(node.dispatcher().is_empty());
@@ -264,7 +264,7 @@ TEST_P(DispatcherLoops, ADrainingNodeBeatsUntilTheEnd) {
   const TaskId id = submit();
   node.run_all();
   node.executor().stops_at_once = false;
-  node.dispatcher().drain(node_now());
+  node.drain();
   for (int i = 0; i < 6; ++i) {
     live(kDefaultLease / 3, {&node});
     monitor.run_once(node_now());

@@ -59,6 +59,12 @@ class TestNode {
   // Runs all loops, whether they want to or not, until nothing changes.
   void run_all();
 
+  // As Engine::stop() does.
+  void drain() {
+    dispatcher_.drain(clock_.now());
+    claimer_.drain();
+  }
+
   ScriptedExecutor& executor() { return executor_; }
   Dispatcher& dispatcher() { return dispatcher_; }
   Claimer& claimer() { return claimer_; }

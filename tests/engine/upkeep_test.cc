@@ -131,7 +131,7 @@ TEST_P(UpkeepLoop, ANodeThatStopsEndsItsPasses) {
   second.name = "second";
   TestNode node = this->node({.jobs = {running.job(), std::move(second)}});
   node.run_all();
-  node.dispatcher().drain(node_now());
+  node.drain();
   node.settle_down();
   EXPECT_TRUE(node.is_drained);
   std::map<State, int> states;
