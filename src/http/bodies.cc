@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/duration.h"
+#include "base/json_scan.h"
 #include "base/quote.h"
 #include "http/field_reader.h"
-#include "http/json_scan.h"
 #include "store/submission.h"
 
 namespace horae {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json_scan.h"
 #include "base/result.h"
 #include "base/uuid.h"
-#include "http/json_scan.h"
 
 namespace horae {
 

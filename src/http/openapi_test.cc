@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json_scan.h"
 #include "http/docs_page.h"
-#include "http/json_scan.h"
 #include "http/test_world.h"
 
 namespace horae::testing {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json_scan.h"
 #include "base/time_text.h"
-#include "http/json_scan.h"
 #include "http/test_world.h"
 
 namespace horae::testing {

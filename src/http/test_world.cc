@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "http/json_scan.h"
+#include "base/json_scan.h"
 #include "stores/sqlite/sqlite_store.h"
 
 namespace horae::testing {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/json_scan.h"
 #include "http/bodies.h"
-#include "http/json_scan.h"
 #include "laws.h"
 #include "store/submission.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_scan.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
-#include "http/json_scan.h"
 #include "laws.h"
 
 namespace horae {

@@ -1,4 +1,4 @@
-#include "http/json_scan.h"
+#include "base/json_scan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

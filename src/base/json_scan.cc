@@ -1,4 +1,4 @@
-#include "http/json_scan.h"
+#include "base/json_scan.h"
 
 #include <fmt/format.h>
 
