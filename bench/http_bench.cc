@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <string>
@@ -14,15 +13,16 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json_scan.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "base/waker.h"
+#include "bench/folder.h"
 #include "bench/http_client.h"
 #include "bench/measure.h"
 #include "engine/claimer.h"
 #include "engine/runner.h"
 #include "http/api.h"
-#include "http/json_scan.h"
 #include "http/measured_tasks.h"
 #include "http/server.h"
 #include "store/combiner.h"
@@ -36,22 +36,6 @@ constexpr int kBatch = 100;
 constexpr int kBatches = 60;
 constexpr double kSeconds = 1.0;
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
-
-class Folder {
- public:
-  Folder() : path_(std::filesystem::current_path() / "horae-bench-XXXXXX") {
-    HORAE_CHECK(mkdtemp(path_.data()) != nullptr, "a bench needs a folder on the disk that it measures");
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string new_url() { return fmt::format("sqlite:{}/{}.db", path_, ++files_); }
-
- private:
-  std::string path_;
-  int files_ = 0;
-};
 
 // A node as `horae serve` composes it, without the loops that the measured paths do not need.
 class Node {
@@ -123,7 +107,7 @@ void measure_single_submits(Folder& folder, Results& results) {
   const std::string empty = post_request("/empty", task);
   std::vector<double> empty_rate, submit_rate, ratio;
   for (int pair = 0; pair < kPairs; ++pair) {
-    Node node(folder.new_url());
+    Node node("sqlite:" + folder.new_file());
     const Load load{.port = node.port(), .seconds = kSeconds};
     empty_rate.push_back(requests_per_second(load, [&](int) { return empty; }));
     submit_rate.push_back(requests_per_second(load, [&](int) { return submit; }));
@@ -217,9 +201,9 @@ void measure_batches(Folder& folder, Results& results) {
   const double tasks = static_cast<double>(kBatch) * kBatches;
   std::vector<double> submit_rate, submit_ratio, life_rate, life_ratio;
   for (int pair = 0; pair < kPairs; ++pair) {
-    Node first(folder.new_url());
+    Node first("sqlite:" + folder.new_file());
     const Times http = run_over_http(first);
-    Node second(folder.new_url());
+    Node second("sqlite:" + folder.new_file());
     const Times store = run_on_store(second);
     submit_rate.push_back(tasks / http.submit);
     submit_ratio.push_back(store.submit / http.submit);
@@ -235,7 +219,7 @@ void measure_batches(Folder& folder, Results& results) {
 // From the submit to the answer of a worker that waits, one at a time.
 void measure_pickup(Folder& folder, Results& results) {
   constexpr int kTasks = 300;
-  Node node(folder.new_url());
+  Node node("sqlite:" + folder.new_file());
   BlockingClient client(node.port());
   BlockingClient worker(node.port());
   const std::string claim = post_request("/v1/claim", R"({"owner":"worker-1","queues":["bench"],"wait":"30s"})");

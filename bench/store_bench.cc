@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/uuid.h"
+#include "bench/folder.h"
 #include "bench/measure.h"
 #include "bench/sqlite_floor.h"
 #include "store/combiner.h"
@@ -43,15 +43,8 @@ struct Round {
 
 class World {
  public:
-  World() : folder_(std::filesystem::current_path() / "horae-bench-XXXXXX") {
-    HORAE_CHECK(mkdtemp(folder_.data()) != nullptr, "a bench needs a folder on the disk that it measures");
-  }
-  ~World() { std::filesystem::remove_all(folder_); }
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
-
   const Clock& clock() const { return clock_; }
-  std::string new_file() { return fmt::format("{}/{}.db", folder_, ++files_); }
+  std::string new_file() { return folder_.new_file(); }
   Uuid new_id() { return ids_.next(); }
 
   std::vector<Submission> submissions(int count) {
@@ -63,8 +56,7 @@ class World {
   }
 
  private:
-  std::string folder_;
-  int files_ = 0;
+  Folder folder_;
   SystemClock clock_;
   SystemRandom random_;
   UuidSource ids_{clock_, random_};
