@@ -1,4 +1,6 @@
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <regex>
 
 #include "base/waker.h"
@@ -150,22 +152,32 @@ TEST_P(NodeOn, PausedQueuesAndAStoppedSchedulerGiveNothing) {
 }
 
 constexpr char kSlowWorker[] = R"(
-import json, sys, time, urllib.request
+import json, os, signal, sys, urllib.request
 def call(path, body):
     request = urllib.request.Request(sys.argv[1] + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
     return json.load(urllib.request.urlopen(request))
 task = call("/v1/claim", {"owner": "worker-slow", "queues": ["mail"], "lease": "1s", "wait": "10s"})["tasks"][0]
 print("claimed", flush=True)
-time.sleep(0.1)
+os.kill(os.getpid(), signal.SIGSTOP)
 print(json.dumps(call("/v1/settle", {"settlements": [{"event": "complete", "id": task["id"], "attempt": task["attempt"],
                                                       "owner": "worker-slow"}]})), flush=True)
 )";
+
+void wait_until_stopped(pid_t pid) {
+  Waker nobody;
+  while (true) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    const std::string text((std::istreambuf_iterator<char>(status)), std::istreambuf_iterator<char>());
+    if (text.find("State:\tT") != std::string::npos) return;
+    nobody.wait(SystemClock().now() + 5ms);
+  }
+}
 
 TEST_P(NodeOn, AWorkerThatWasStoppedPastItsLeaseIsRefusedAndItsResultKeptAsEvidence) {
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   Process worker({"/usr/bin/python3", "-c", kSlowWorker, url()});
   ASSERT_TRUE(worker.read_until("claimed"));
-  worker.send_signal(SIGSTOP);
+  wait_until_stopped(worker.pid());  // it does so by itself, so that it is not quicker than we are
   wait_for(id, "ready");
   worker.send_signal(SIGCONT);
   EXPECT_THAT(worker.read_rest(), HasSubstr("wrong_state"));
