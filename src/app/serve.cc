@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <ostream>
 
@@ -46,6 +47,15 @@ class StopSignals {
   sigset_t set_{};
 };
 
+// This program as one would type it here: it need not be on the PATH.
+std::string program() {
+  std::error_code failed;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return "horae";
+  const auto from_here = std::filesystem::proximate(path, failed);
+  return failed || from_here.native().starts_with("..") ? path.string() : from_here.string();
+}
+
 // What to open and what to type.
 void greet(const Store& store, const std::string& owner, const Config& config,
            const std::vector<std::string>& addresses, std::ostream& out) {
@@ -59,11 +69,11 @@ void greet(const Store& store, const std::string& owner, const Config& config,
              "Try:\n"
              "  curl -X POST {}/v1/tasks -H 'content-type: application/json' \\\n"
              "       -d '{{\"queue\":\"demo\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
-             "  horae task list            horae queue list            horae scheduler status\n"
+             "  {} task list --node {}\n"
              "\n"
              "Stop it with Ctrl-C (or: kill -TERM); what runs is yielded and goes on after the next start.\n",
              version(), owner, url, store.description(), config.engine.dispatcher.slots,
-             fmt::join(config.engine.dispatcher.queues, ", "), url)
+             fmt::join(config.engine.dispatcher.queues, ", "), url, program(), url)
       << std::endl;
 }
 
@@ -106,23 +116,30 @@ Result<int> run(Store& store, const Config& config, bool is_demo, const Clock& c
 }
 
 // The slots of a demo also take its tasks.
-Config with_demo_queues(Config config) {
+Result<Config> with_demo_queues(Config config) {
   auto& queues = config.engine.dispatcher.queues;
   for (std::string& queue : demo_queues()) {
     if (std::ranges::find(queues, queue) == queues.end()) queues.push_back(std::move(queue));
+  }
+  if (queues.size() > kMaxQueuesOfAClaim) {
+    return Error{ErrorCode::kRefused,
+                 fmt::format("slots take tasks from {} queues at most, and --demo adds {}: name fewer in slots.queues",
+                             kMaxQueuesOfAClaim, fmt::join(demo_queues(), " and "))};
   }
   return config;
 }
 
 }  // namespace
 
-Result<void> serve(const Config& config, bool demo, std::ostream& out, std::ostream& log) {
+Result<void> serve(const Config& given, bool demo, std::ostream& out, std::ostream& log) {
+  const auto config = demo ? with_demo_queues(given) : Result<Config>(given);
+  if (!config.ok()) return config.error();
   StopSignals signals;
   if (auto blocked = signals.block(); !blocked.ok()) return blocked;
   const SystemClock clock;
-  const auto store = open_store(config.store, clock, config.postgres);
+  const auto store = open_store(config->store, clock, config->postgres);
   if (!store.ok()) return store.error();
-  const auto signal = run(**store, demo ? with_demo_queues(config) : config, demo, clock, signals, out, log);
+  const auto signal = run(**store, *config, demo, clock, signals, out, log);
   if (!signal.ok()) return signal.error();
   out << fmt::format("horae stopped ({}).", *signal == SIGINT ? "SIGINT" : "SIGTERM") << std::endl;
   return {};
