@@ -9,7 +9,26 @@ namespace {
 constexpr Duration kBetweenFullLooks = std::chrono::seconds(1);
 constexpr int kShareOfFullLooks = 20;
 
+// Within a second each priority brings one rank, so this is more than a look lasts.
+constexpr std::size_t kMaxRemembered = 512;
+
 }  // namespace
+
+void Floors::Hint::note(std::int64_t rank) {
+  ++changes;
+  while (!lowest_since.empty() && lowest_since.back().rank >= rank) lowest_since.pop_back();
+  lowest_since.push_back({changes, rank});
+  if (lowest_since.size() <= kMaxRemembered) return;
+  const auto half = lowest_since.begin() + kMaxRemembered / 2;
+  forgotten = (half - 1)->number;
+  lowest_since.erase(lowest_since.begin(), half);
+}
+
+std::optional<std::int64_t> Floors::Hint::lowest_after(std::uint64_t number) const {
+  if (number < forgotten) return std::nullopt;
+  const auto found = std::ranges::upper_bound(lowest_since, number, {}, &Change::number);
+  return found == lowest_since.end() ? std::numeric_limits<std::int64_t>::max() : found->rank;
+}
 
 Floors::Look Floors::begin(int queue, bool full) {
   const MonotonicTime now = clock_.now();
@@ -28,13 +47,13 @@ void Floors::end(int queue, const Look& look, std::int64_t lowest) {
     hint.next_full = now + std::max(kBetweenFullLooks, kShareOfFullLooks * (now - look.began));
   }
   // What became ready meanwhile may lie lower, seen by this look or not.
-  if (hint.changes == look.changes) hint.floor = lowest;
+  if (const auto meanwhile = hint.lowest_after(look.changes)) hint.floor = std::min(lowest, *meanwhile);
 }
 
 void Floors::lower(int queue, std::int64_t rank) {
   const std::lock_guard lock(mutex_);
   Hint& hint = hints_[queue];
-  ++hint.changes;
+  hint.note(rank);
   hint.floor = std::min(hint.floor, rank);
 }
 

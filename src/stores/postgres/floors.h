@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -33,17 +35,30 @@ class Floors {
   // `full`: without the floor, whenever the last such look was.
   Look begin(int queue, bool full = false);
 
-  // The look found `lowest` as its first rank; `nothing` below the highest number if it found none.
+  // The look found `lowest` as its first rank; the highest number if it found none.
   void end(int queue, const Look& look, std::int64_t lowest = std::numeric_limits<std::int64_t>::max());
 
   // A task of this rank has become ready; call it after the commit.
   void lower(int queue, std::int64_t rank);
 
  private:
+  struct Change {
+    std::uint64_t number;
+    std::int64_t rank;
+  };
+
   struct Hint {
     std::int64_t floor = kNone;
     std::uint64_t changes = 0;
     MonotonicTime next_full;  // when a look goes without the floor
+
+    // The lowest rank since any recent change: ranks rise, because a change hides all earlier ones that are not lower.
+    std::vector<Change> lowest_since;
+    std::uint64_t forgotten = 0;  // what came up to this change is not known any more
+
+    void note(std::int64_t rank);
+    // The lowest rank that became ready after change `number`; nothing if that is not known any more.
+    std::optional<std::int64_t> lowest_after(std::uint64_t number) const;
   };
 
   const Clock& clock_;

@@ -46,6 +46,32 @@ TEST_F(FloorsTest, ALookDoesNotRaiseItAboveWhatBecameReadyMeanwhile) {
   EXPECT_EQ(floors_.begin(kQueue).floor, 70);
 }
 
+TEST_F(FloorsTest, ALookRaisesItAlthoughHigherOnesBecameReadyMeanwhile) {
+  look(100);
+  const auto under_way = floors_.begin(kQueue);
+  floors_.lower(kQueue, 150);
+  floors_.lower(kQueue, 140);
+  floors_.end(kQueue, under_way, 120);
+  EXPECT_EQ(floors_.begin(kQueue).floor, 120);
+}
+
+TEST_F(FloorsTest, OnlyWhatBecameReadySinceTheLookCounts) {
+  look(100);
+  floors_.lower(kQueue, 70);
+  const auto under_way = floors_.begin(kQueue);
+  floors_.lower(kQueue, 150);
+  floors_.end(kQueue, under_way, 170);
+  EXPECT_EQ(floors_.begin(kQueue).floor, 150);
+}
+
+TEST_F(FloorsTest, ALookThatLastedTooLongRaisesNothing) {
+  look(100);
+  const auto under_way = floors_.begin(kQueue);
+  for (std::int64_t rank = 110; rank < 2'000; ++rank) floors_.lower(kQueue, rank);
+  floors_.end(kQueue, under_way, 5'000);
+  EXPECT_EQ(floors_.begin(kQueue).floor, 100);
+}
+
 TEST_F(FloorsTest, OnceASecondOneLookGoesWithoutIt) {
   look(100);
   clock_.advance(999ms);
