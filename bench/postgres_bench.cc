@@ -32,9 +32,9 @@
 namespace horae::bench {
 namespace {
 
-constexpr int kRounds = 7;
+constexpr int kRounds = 5;
 constexpr int kPriorities = 4;
-constexpr double kSeconds = 1.0;
+constexpr double kSeconds = 4.0;
 constexpr std::chrono::duration<double> kWarmUp{0.3};  // plans are made, caches filled
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
 
