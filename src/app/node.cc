@@ -22,6 +22,7 @@ class MeasuredStore final : public Store {
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return store_.queues(); }
   MessageStore& messages() override { return store_.messages(); }
+  TokenStore& tokens() override { return store_.tokens(); }
   std::string description() const override { return store_.description(); }
 
  private:
@@ -70,6 +71,7 @@ class Node::Parts {
     return {.combiner = combiner_,
             .tasks = store_.tasks(),
             .queues = store_.queues(),
+            .access = store_.tokens(),
             .claimer = engine_.claimer(),
             .clock = clock,
             .random = random_,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,11 +17,12 @@ inline constexpr std::size_t kMaxPatterns = 16;
 // Patterns over names of queues, in which * stands for any characters, also none: "mail", "mail.*", "*".
 class QueueScope {
  public:
-  // kRefused for none, too many, or a pattern that no queue can match. The error names the pattern.
+  // kRefused for none, too many, or a pattern that is longer than a name or has characters that no name has. The error
+  // names the pattern.
   static Result<QueueScope> of(std::vector<std::string> patterns);
 
   bool allows(std::string_view queue) const;
-  bool allows_all() const;  // one of the patterns is *
+  bool allows_all() const;  // one of the patterns is * alone
 
   const std::vector<std::string>& patterns() const { return patterns_; }
 

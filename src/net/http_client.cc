@@ -107,6 +107,9 @@ Error failure(const NetRequest& request, CURLcode code, const char* details) {
   if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) {
     return {ErrorCode::kMalformed, fmt::format("{}: {}; give http://HOST:PORT", what, why)};
   }
+  if (code == CURLE_SSL_CACERT_BADFILE) {
+    return {ErrorCode::kMalformed, fmt::format("{}: {}; give a file of certificates in PEM", what, why)};
+  }
   if (was_never_sent(code)) {
     return {ErrorCode::kUnavailable,
             fmt::format("{}: {}; nothing was sent: is it running, and is the address right?", what, why)};
@@ -125,7 +128,7 @@ Error failure(const NetRequest& request, CURLcode code, const char* details) {
 // A handle of libcurl, which keeps its connections.
 class HttpClient::Core {
  public:
-  explicit Core(HttpClientOptions options) : options_(options) {
+  explicit Core(HttpClientOptions options) : options_(std::move(options)) {
     start_curl();
     curl_ = curl_easy_init();
     HORAE_CHECK(curl_ != nullptr, "libcurl makes a handle");
@@ -174,6 +177,7 @@ class HttpClient::Core {
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_PROXY, "");
     set(CURLOPT_NOSIGNAL, 1L);
+    if (!options_.ca_file.empty()) set(CURLOPT_CAINFO, options_.ca_file.c_str());
     set(CURLOPT_HTTPHEADER, headers);
     if (!request.body.empty() || request.method == "POST") {
       set(CURLOPT_POSTFIELDS, request.body.c_str());
@@ -193,7 +197,7 @@ class HttpClient::Core {
   char error_[CURL_ERROR_SIZE] = {};
 };
 
-HttpClient::HttpClient(HttpClientOptions options) : core_(std::make_unique<Core>(options)) {}
+HttpClient::HttpClient(HttpClientOptions options) : core_(std::make_unique<Core>(std::move(options))) {}
 HttpClient::~HttpClient() = default;
 
 Result<NetResponse> HttpClient::send(const NetRequest& request) { return core_->send(request); }

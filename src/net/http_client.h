@@ -40,6 +40,7 @@ struct HttpClientOptions {
   Duration connect_timeout = std::chrono::seconds(5);
   std::size_t max_head_bytes = 1 << 18;  // of an answer; beyond: kOverLimit
   std::size_t max_body_bytes = 64 << 20;
+  std::string ca_file = {};  // of certificates (PEM) of those who vouch for https://; empty: those the system trusts
 };
 
 // Sends requests one by one over connections that it keeps open. It follows no redirects and uses no proxy of the
@@ -56,7 +57,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // The answer, whatever its status. Without one:
-  //   kMalformed    the URL, the method or a header cannot be sent
+  //   kMalformed    the URL, the method or a header cannot be sent, or the file of certificates cannot be read
   //   kOverLimit    the answer is too large; it was made
   //   kUnavailable  nobody answers, or not in time. The message says whether the request can have been taken.
   Result<NetResponse> send(const NetRequest& request);

@@ -7,7 +7,11 @@
 #include <unistd.h>
 
 #include <functional>
+#include <optional>
 #include <thread>
+
+#include "tests/support/process.h"
+#include "tests/support/temporary_folder.h"
 
 namespace horae {
 namespace {
@@ -183,6 +187,57 @@ TEST(HttpClient, RefusesWhatCannotBeSent) {
     ASSERT_FALSE(response.ok()) << request.url;
     EXPECT_EQ(response.error().code, ErrorCode::kMalformed) << response.error().message;
   }
+}
+
+// A server with a certificate that nobody vouches for but itself.
+class SelfSignedServer {
+ public:
+  const std::string& url() const { return url_; }
+  std::string certificate() const { return folder_.path() + "/certificate.pem"; }
+
+  SelfSignedServer() {
+    testing::Process maker({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                            "-nodes", "-keyout", key(), "-out", certificate(), "-subj", "/CN=localhost", "-addext",
+                            "subjectAltName=IP:127.0.0.1"});
+    EXPECT_EQ(maker.wait().exit_code, 0);
+    server_.emplace(std::vector<std::string>{"openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificate(),
+                                             "-key", key(), "-www"});
+    constexpr std::string_view kReady = "ACCEPT ";
+    auto line = server_->read_line();
+    while (line && !line->starts_with(kReady)) line = server_->read_line();
+    EXPECT_TRUE(line) << "openssl s_server does not listen";
+    url_ = "https://" + line.value_or(std::string(kReady)).substr(kReady.size());
+  }
+
+ private:
+  std::string key() const { return folder_.path() + "/key.pem"; }
+
+  testing::TemporaryFolder folder_;
+  std::optional<testing::Process> server_;
+  std::string url_;
+};
+
+TEST(HttpClient, TrustsWhomTheFileOfCertificatesNamesAndNobodyElse) {
+  const SelfSignedServer server;
+  HttpClient trusting({.ca_file = server.certificate()});
+  const auto response = trusting.send({.url = server.url()});
+  ASSERT_TRUE(response.ok()) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+
+  HttpClient careful;
+  const auto refused = careful.send({.url = server.url()});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("nothing was sent"));
+}
+
+TEST(HttpClient, RefusesAFileOfCertificatesThatIsNone) {
+  OneCallServer server([](const OneCallServer::Peer& peer) { peer.wait_for_the_end(); });
+  HttpClient client({.ca_file = "/nonexistent/ca.pem"});
+  const auto response = client.send({.url = "https" + server.url().substr(4)});
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kMalformed);
+  EXPECT_THAT(response.error().message, AllOf(HasSubstr("/nonexistent/ca.pem"), HasSubstr("PEM")));
 }
 
 TEST(EscapeUrl, LeavesOnlyWhatIsSafeEverywhere) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/queue_scope.h"
 #include "model/settle.h"
 #include "model/task.h"
 
@@ -63,6 +64,7 @@ struct Settlement {
   std::optional<std::string> result;      // JSON, kept as the exact bytes
   std::vector<TaskError> errors;
   double chance = 0.0;  // uniform in [0, 1): the jitter of a retry
+  Scope scope;          // of the caller: a task outside is not found
 };
 
 // What became of a settlement, and how the task stands now.
@@ -80,6 +82,7 @@ struct SettleOutcome {
 struct CancelWish {
   TaskId id;
   std::optional<std::string> reason;
+  Scope scope;  // of the caller: a task outside is not found
 };
 
 // kAccepted, kRepeated (it was cancelled before: the first reason stays), kNotFound or kWrongState (it had ended).

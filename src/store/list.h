@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/queue_scope.h"
 #include "model/task.h"
 
 namespace horae {
@@ -38,6 +39,7 @@ struct ListQuery {
   std::optional<Instant> created_before;  // earlier than this
   int limit = kDefaultPage;               // 1 to kMaxPage
   std::string cursor;                     // empty for the first page; else Page::next of the page before, same query
+  Scope scope;                            // of the caller: tasks outside are not in the list
 };
 
 // Some tasks, without their history. A page may be short, even empty, and still have a next one, because it looks at

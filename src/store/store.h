@@ -8,10 +8,11 @@
 #include "store/message_store.h"
 #include "store/queue_store.h"
 #include "store/task_store.h"
+#include "store/token_store.h"
 
 namespace horae {
 
-// Schedules, agents and tokens will join as further interfaces.
+// Schedules and agents will join as further interfaces.
 class Store {
  public:
   virtual ~Store() = default;
@@ -19,6 +20,7 @@ class Store {
   virtual TaskStore& tasks() = 0;
   virtual QueueStore& queues() = 0;
   virtual MessageStore& messages() = 0;
+  virtual TokenStore& tokens() = 0;
 
   // "sqlite 3.40.1 at horae-data/horae.db": for logs and people.
   virtual std::string description() const = 0;

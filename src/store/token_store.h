@@ -28,6 +28,9 @@ enum class Role {
 std::string_view to_string(Role role);  // "read", "submit", "work", "admin"
 std::optional<Role> parse_role(std::string_view text);
 
+// A role as it is stored. kInternal for a number that is none: a newer program wrote it, or it is damaged.
+Result<Role> role_of(std::int64_t number);
+
 using TokenHash = std::array<std::uint8_t, 32>;  // SHA-256 of the whole secret text
 
 // A token without its secret, which nobody keeps.
@@ -49,6 +52,10 @@ struct TokenList {
 
 // kRefused for a name or id that is empty, too long or not printable.
 Result<void> check_token(const Token& token);
+
+// What create() says when it refuses.
+Error token_id_is_taken(std::string_view id);
+Error too_many_tokens();
 
 // Threads, durability, time: as TaskStore says.
 class TokenStore {

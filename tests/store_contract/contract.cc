@@ -45,6 +45,8 @@ void fail_on_exception(const std::function<void()>& body) {
 
 void PrintTo(const BackendMaker& maker, std::ostream* out) { *out << maker.name; }
 
+QueueScope scope_of(std::vector<std::string> patterns) { return value_of(QueueScope::of(std::move(patterns))); }
+
 Settlement settlement(Event event, const Lease& lease) {
   Settlement said{
       .event = event, .id = lease.id, .number = lease.number, .attempt = lease.attempt, .owner = lease.owner};

@@ -60,6 +60,9 @@ std::optional<ErrorCode> code_of(const Result<T>& result) {
 // All pages of a list, one after the other. A list without end ends the test.
 std::vector<Task> all_pages(TaskStore& tasks, ListQuery query);
 
+// These patterns must be good.
+QueueScope scope_of(std::vector<std::string> patterns);
+
 // A leased task and whose it is.
 struct Lease : LeasedTask {
   std::string owner;
@@ -83,6 +86,7 @@ class Contract : public ::testing::TestWithParam<BackendMaker> {
   TaskStore& tasks() { return backend_->store().tasks(); }
   QueueStore& queues() { return backend_->store().queues(); }
   MessageStore& messages() { return backend_->store().messages(); }
+  TokenStore& tokens() { return backend_->store().tokens(); }
 
   Instant now();
   void advance(Duration by);
@@ -197,6 +201,15 @@ class Messages : public Contract {
   Verdict enqueue(Message message);
   std::vector<Readying> ready_due(Duration horizon, std::size_t max = kMaxBatch, const Uuid& node = {});
 };
+class Tokens : public Contract {
+ protected:
+  static Token token(std::string id, std::string name);
+};
+class TaskScope : public Contract {
+ protected:
+  // Of somebody who may use kQueue and those that begin with "mail.".
+  const Scope mine_ = std::make_shared<const QueueScope>(scope_of({kQueue, "mail.*"}));
+};
 class Concurrency : public Contract {};
 class Payload : public Contract {};
 class Reopen : public Contract {};
@@ -223,6 +236,8 @@ class RandomOperations : public Contract {};
   HORAE_STORE_CONTRACT_PART(List, maker)        \
   HORAE_STORE_CONTRACT_PART(Queues, maker)      \
   HORAE_STORE_CONTRACT_PART(Messages, maker)    \
+  HORAE_STORE_CONTRACT_PART(Tokens, maker)      \
+  HORAE_STORE_CONTRACT_PART(TaskScope, maker)   \
   HORAE_STORE_CONTRACT_PART(Concurrency, maker) \
   HORAE_STORE_CONTRACT_PART(Payload, maker)     \
   HORAE_STORE_CONTRACT_PART(Reopen, maker)      \

@@ -49,6 +49,7 @@ bool is_in_list(ListKind kind, State state) {
 bool matches(const ListQuery& query, const Task& task) {
   if (!is_in_list(query.kind, task.state)) return false;
   if (query.queue && task.queue != *query.queue) return false;
+  if (!allows(query.scope, task.queue)) return false;
   if (!query.states.empty() && std::ranges::find(query.states, task.state) == query.states.end()) return false;
   if (query.owner && task.owner != query.owner) return false;
   if (query.created_from && task.created_at < *query.created_from) return false;

@@ -105,9 +105,14 @@ void keep_late_result(Model& model, ModelTask& held, const Settlement& said) {
                       .detail = history_detail(brought)});
 }
 
+ModelTask* find_in_scope(Model& model, const TaskId& id, const Scope& scope) {
+  ModelTask* held = model.find_task(id);
+  return held && allows(scope, held->task.queue) ? held : nullptr;
+}
+
 // Reading: `owner` is that of the newest attempt also after it has ended.
 SettleOutcome settle_one(Model& model, const Settlement& said) {
-  ModelTask* held = model.find_task(said.id);
+  ModelTask* held = find_in_scope(model, said.id, said.scope);
   if (!held) return {.verdict = judge(std::nullopt, said.event, said.attempt, said.owner)};
   const Verdict verdict = judge(holding_of(*held), said.event, said.attempt, said.owner);
   if (verdict == Verdict::kAccepted) apply(model, *held, said);
@@ -120,7 +125,7 @@ SettleOutcome settle_one(Model& model, const Settlement& said) {
 }
 
 CancelOutcome cancel_one(Model& model, const CancelWish& wish) {
-  ModelTask* held = model.find_task(wish.id);
+  ModelTask* held = find_in_scope(model, wish.id, wish.scope);
   if (!held) return {.verdict = Verdict::kNotFound};
   const State state = held->task.state;
   if (state == State::kCancelled) return {.verdict = Verdict::kRepeated, .state = state};

@@ -66,6 +66,8 @@ struct Model {
   std::map<std::pair<std::string, std::string>, std::int64_t> keys;  // of (queue, key)
   std::map<std::string, ModelQueue, std::less<>> queues;
   std::map<std::string, std::map<std::string, StoredMessage, std::less<>>, std::less<>> messages;
+  std::map<std::string, Token, std::less<>> tokens;
+  std::int64_t token_version = 0;
   std::int64_t last_number = 0;
   std::int64_t last_worker = 0;
   bool scheduler_running = true;
@@ -153,6 +155,18 @@ class ModelMessageStore final : public MessageStore {
   Model& model_;
 };
 
+class ModelTokenStore final : public TokenStore {
+ public:
+  explicit ModelTokenStore(Model& model) : model_(model) {}
+
+  Result<Token> create(const Token& token) override;
+  Result<bool> revoke(std::string_view id) override;
+  Result<TokenList> tokens() override;
+
+ private:
+  Model& model_;
+};
+
 class ModelStore final : public Store {
  public:
   // `clock` must outlive the store.
@@ -161,6 +175,7 @@ class ModelStore final : public Store {
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
+  TokenStore& tokens() override { return tokens_; }
   std::string description() const override { return "the model, in memory"; }
 
   Model& model() { return model_; }
@@ -170,6 +185,7 @@ class ModelStore final : public Store {
   ModelTaskStore tasks_{model_};
   ModelQueueStore queues_{model_};
   ModelMessageStore messages_{model_};
+  ModelTokenStore tokens_{model_};
 };
 
 }  // namespace horae::testing

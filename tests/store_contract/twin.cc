@@ -62,6 +62,12 @@ std::string difference(const std::string& said, const std::string& expected) {
   return "the store says: " + one + "\nthe model says: " + other;
 }
 
+// Mostly none.
+Scope scope_of_step(const Step& step) {
+  static const Scope kSome = std::make_shared<const QueueScope>(scope_of({"a", "b*"}));
+  return (step.a + step.b + step.c + step.d) % 4 == 0 ? kSome : nullptr;
+}
+
 constexpr std::array<Duration, 12> kWaits = {1us, 999'999us, 1s, 1s, 2s, 3s, 5s, 5s, 11s, 11s, 1h, 24h * 8};
 
 rc::Gen<Step> any_step_of(rc::Gen<Call> call) {
@@ -174,6 +180,7 @@ Settlement Twin::settlement_of(const Step& step) {
   said.result = some_text(step.d / 3);
   if (said.event == Event::kAbort) said.errors = errors_of("failed " + std::to_string(step.d % 2));
   said.chance = pick(std::array{0.0, 0.5}, step.d);
+  said.scope = scope_of_step(step);
   return said;
 }
 
@@ -187,6 +194,7 @@ ListQuery Twin::query_of(const Step& step) {
   if (query.kind == ListKind::kRunning || step.d % 4 == 0) {
     if (step.d / 4 % 2 == 0) query.owner = pick(kOwners, step.d / 8);
   }
+  query.scope = scope_of_step(step);
   return query;
 }
 
@@ -295,7 +303,8 @@ void Twin::apply_to_tasks(const Step& step) {
     case Call::kSettleBatch:
       return settle({settlement_of(step), settlement_of(other(1)), settlement_of(step), settlement_of(other(2))});
     case Call::kCancel: {
-      const std::vector<CancelWish> wishes = {{task_of(step.a), some_text(step.b)}, {task_of(step.c), some_text(1)}};
+      const std::vector<CancelWish> wishes = {{task_of(step.a), some_text(step.b), scope_of_step(step)},
+                                              {task_of(step.c), some_text(1), nullptr}};
       (void)ask_both([&](Store& each) { return each.tasks().cancel(wishes); });
       return;
     }

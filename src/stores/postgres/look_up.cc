@@ -15,7 +15,7 @@ const Sql kFindNumbers{
 
 const Sql kFindStandings{"find_standings",
                          "select w.seq, p.state, p.attempt, p.owner, p.started_at, p.expires, p.ended_event,"
-                         " coalesce(p.ended_owner, p.owner)"
+                         " coalesce(p.ended_owner, p.owner), p.queue"
                          " from unnest($1::bigint[]) as w(seq)"
                          " join place as p on p.lo > w.seq - 64 and p.lo <= w.seq and p.hi >= w.seq"};
 
@@ -51,6 +51,7 @@ Standings find_standings(Transaction& transaction, const std::vector<std::int64_
   if (numbers.empty()) return standings;
   for (const Row row : transaction.run(kFindStandings, Params::of(numbers))) {
     standings[row.integer(0)] = {.state = static_cast<State>(row.small(1)),
+                                 .queue = row.small(8),
                                  .attempt = row.small(2),
                                  .owner = row.optional_text(3),
                                  .started_at = row.optional_instant(4),

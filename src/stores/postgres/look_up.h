@@ -19,6 +19,7 @@ namespace horae::postgres {
 // How a task stands at one moment, as far as verdicts need it.
 struct Standing {
   State state = State::kScheduled;
+  int queue = 0;
   int attempt = 0;
   std::optional<std::string> owner;
   std::optional<Instant> started_at;

@@ -14,6 +14,7 @@
 #include "stores/postgres/reader.h"
 #include "stores/postgres/settle.h"
 #include "stores/postgres/submit.h"
+#include "stores/postgres/tokens.h"
 #include "stores/postgres/upkeep.h"
 
 namespace horae {
@@ -82,11 +83,13 @@ class PostgresStore final : public Store {
         floors_(clock_),
         tasks_(pool_, names_, days_, floors_, options),
         queues_(pool_, names_),
-        messages_(pool_) {}
+        messages_(pool_),
+        tokens_(pool_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
+  TokenStore& tokens() override { return tokens_; }
   std::string description() const override { return description_; }
   Result<void> prepare() { return days_.refresh(); }
 
@@ -100,6 +103,7 @@ class PostgresStore final : public Store {
   Tasks tasks_;
   Queues queues_;
   Messages messages_;
+  Tokens tokens_;
 };
 
 // What must be on so that an acknowledged task survives a crash of the server.

@@ -136,46 +136,77 @@ std::vector<std::optional<Task>> read_whole(Transaction& transaction,
 
 // True if a task of the list may be left out of a page.
 bool is_filtered(const ListQuery& query) {
-  return (query.queue && query.kind == ListKind::kAll) || !query.states.empty() || query.owner || query.created_from ||
+  const bool by_queue = query.queue || query.scope;
+  return (by_queue && query.kind == ListKind::kAll) || !query.states.empty() || query.owner || query.created_from ||
          query.created_before;
 }
 
 // The ranges that a page looks at, in the order of the list from a position on; the first may begin before it. Each
-// statement follows an index or sorts a small table. $1 is the queue: small tables and outcomes are read by it.
+// statement follows an index or sorts a small table. $1 is the queue, or those of the scope: small tables and outcomes
+// are read by it.
 struct RangesOfList {
   Sql sql;
   Params params;
 };
 
-RangesOfList ranges_of_list(const ListQuery& query, const ListPosition& from, std::int64_t most) {
-  static const std::string kOfQueue = " and queue = (select no from queue where name = $1::text)";
-  static const std::string kAnyQueue = " and $1::text is null";
-  const std::string& of_queue = query.queue ? kOfQueue : kAnyQueue;
-  const std::string suffix = query.queue ? "_of_queue" : "";
+// The queues of the caller's scope, if they have to be told apart: none of them where it does not allow the queue of
+// the query.
+using QueuesOfScope = std::optional<std::vector<std::int32_t>>;
+
+const Sql kQueues{"list_queues", "select no, name from queue"};
+
+QueuesOfScope queues_of_scope(Transaction& transaction, const ListQuery& query) {
+  if (!query.scope || (query.queue && query.scope->allows(*query.queue))) return std::nullopt;
+  std::vector<std::int32_t> queues;
+  if (query.queue) return queues;
+  for (const Row row : transaction.run(kQueues)) {
+    if (query.scope->allows(row.view(1))) queues.push_back(row.small(0));
+  }
+  return queues;
+}
+
+// A condition on the queue with the parameter $1.
+struct QueueFilter {
+  std::string suffix;  // of the statement's name
+  std::string sql;
+  Params params;
+};
+
+QueueFilter queue_filter(const ListQuery& query, const QueuesOfScope& scope) {
+  if (scope) return {"_of_scope", " and queue = any($1::integer[])", Params::of(*scope)};
+  if (!query.queue) return {"", " and $1::text is null", Params::of(query.queue)};
+  return {"_of_queue", " and queue = (select no from queue where name = $1::text)", Params::of(query.queue)};
+}
+
+RangesOfList ranges_of_list(const ListQuery& query, const QueuesOfScope& scope, const ListPosition& from,
+                            std::int64_t most) {
+  QueueFilter of_queue = queue_filter(query, scope);
+  Params& params = of_queue.params;
   const Instant since = from_postgres(from.first);
   switch (query.kind) {
     case ListKind::kScheduled:
-      return {{"list_scheduled" + suffix,
+      return {{"list_scheduled" + of_queue.suffix,
                "select due, 0::bigint, lo, hi from delayed where due >= $2::timestamptz"
                " and (due, hi) > ($2::timestamptz, $3::bigint)" +
-                   of_queue + " order by due, lo limit $4::bigint"},
-              Params::of(query.queue, since, from.number, most)};
+                   of_queue.sql + " order by due, lo limit $4::bigint"},
+              params.add(since).add(from.number).add(most)};
     case ListKind::kReady:
-      return {{"list_ready" + suffix,
+      return {{"list_ready" + of_queue.suffix,
                "select rank, at, lo, hi from run where rank >= $2::bigint"
                " and (rank, at, hi) > ($2::bigint, $3::bigint, $4::bigint)" +
-                   of_queue + " order by rank, at, lo limit $5::bigint"},
-              Params::of(query.queue, from.first, from.second, from.number, most)};
+                   of_queue.sql + " order by rank, at, lo limit $5::bigint"},
+              params.add(from.first).add(from.second).add(from.number).add(most)};
     case ListKind::kRunning:
       return {
-          {"list_running" + suffix,
+          {"list_running" + of_queue.suffix,
            "select started_at, 0::bigint, lo, hi from lease where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
-               of_queue + " order by started_at, lo limit $4::bigint"},
-          Params::of(query.queue, since, from.number, most)};
+               of_queue.sql + " order by started_at, lo limit $4::bigint"},
+          params.add(since).add(from.number).add(most)};
     case ListKind::kFinished:
-      return {{"list_finished" + suffix, "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint" +
-                                             of_queue + " order by lo desc limit $3::bigint"},
-              Params::of(query.queue, from.number, most)};
+      return {
+          {"list_finished" + of_queue.suffix, "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint" +
+                                                  of_queue.sql + " order by lo desc limit $3::bigint"},
+          params.add(from.number).add(most)};
     case ListKind::kAll:
       return {{"list_all",
                "select 0::bigint, 0::bigint, seq, seq from task where seq < $1::bigint order by seq desc"
@@ -186,10 +217,11 @@ RangesOfList ranges_of_list(const ListQuery& query, const ListPosition& from, st
 }
 
 // The tasks that a page looks at, `most` of them.
-std::vector<ListPosition> positions_of(Transaction& transaction, const ListQuery& query, const ListPosition& from,
-                                       std::int64_t most) {
+std::vector<ListPosition> positions_of(Transaction& transaction, const ListQuery& query, const QueuesOfScope& scope,
+                                       const ListPosition& from, std::int64_t most) {
   std::vector<ListPosition> positions;
-  const auto ranges = ranges_of_list(query, from, most);
+  if (scope && scope->empty()) return positions;
+  const auto ranges = ranges_of_list(query, scope, from, most);
   const bool down = is_newest_first(query.kind);
   for (const Row row : transaction.run(ranges.sql, ranges.params)) {
     const Range range{row.integer(2), row.integer(3)};
@@ -210,6 +242,7 @@ const Sql kListTasks{"list_tasks", kSelectTasks +
                                        " and ($4::text is null or p.owner = $4::text)"
                                        " and ($5::timestamptz is null or t.created_at >= $5::timestamptz)"
                                        " and ($6::timestamptz is null or t.created_at < $6::timestamptz)"
+                                       " and ($7::integer[] is null or t.queue = any($7::integer[]))"
                                        " order by w.place"};
 
 // Tasks may be large, so they are read in portions, which grow as long as they turn out small.
@@ -218,8 +251,8 @@ constexpr std::size_t kLargestPortion = 2'000;
 constexpr std::size_t kSmallBytes = 1 << 20;
 
 // Fills the page; answers how many positions it took.
-std::size_t fill(Transaction& transaction, const ListQuery& query, const std::vector<ListPosition>& positions,
-                 Page& page) {
+std::size_t fill(Transaction& transaction, const ListQuery& query, const QueuesOfScope& scope,
+                 const std::vector<ListPosition>& positions, Page& page) {
   std::vector<std::int16_t> states;
   for (const State state : query.states) states.push_back(static_cast<std::int16_t>(state));
   if (states.empty()) {
@@ -234,8 +267,8 @@ std::size_t fill(Transaction& transaction, const ListQuery& query, const std::ve
       numbers.push_back(positions[i].number);
     }
     const std::size_t bytes_before = bytes;
-    const Rows rows = transaction.run(
-        kListTasks, Params::of(numbers, states, query.queue, query.owner, query.created_from, query.created_before));
+    const Rows rows = transaction.run(kListTasks, Params::of(numbers, states, query.queue, query.owner,
+                                                             query.created_from, query.created_before, scope));
     for (const Row row : rows) {
       Task task = read_task(row);
       bytes += payload_bytes(task);
@@ -285,9 +318,10 @@ Result<Page> Reader::list(const ListQuery& query) {
   const std::size_t most = is_filtered(query) ? kMaxExamined : static_cast<std::size_t>(query.limit) + 1;
   return pool_.look<Page>([&](Transaction& transaction) -> Result<Page> {
     const std::size_t now = transaction.send(kNow);
-    const auto positions = positions_of(transaction, query, *from, static_cast<std::int64_t>(most));
+    const auto scope = queues_of_scope(transaction, query);
+    const auto positions = positions_of(transaction, query, scope, *from, static_cast<std::int64_t>(most));
     Page page;
-    const std::size_t examined = fill(transaction, query, positions, page);
+    const std::size_t examined = fill(transaction, query, scope, positions, page);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     page.as_of = transaction.rows(now)[0].instant(0);
     const bool more = examined < positions.size() || positions.size() == most;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -104,6 +105,7 @@ class Batch {
     lock();
     confirm_numbers();
     look_at_the_rest();
+    hide_out_of_scope();
     read_rare_things();
     return !transaction_.failed();
   }
@@ -245,6 +247,7 @@ class Batch {
         cards_[*number] = {.number = *number,
                            .lease = lease,
                            .standing = {.state = State::kRunning,
+                                        .queue = lease->life.queue,
                                         .attempt = lease->life.attempt,
                                         .owner = lease->owner,
                                         .started_at = lease->started_at,
@@ -265,6 +268,21 @@ class Batch {
     const auto found = standings_.find(*number);
     return found != standings_.end() && found->second.state == State::kRunning &&
            found->second.attempt == said.attempt && found->second.owner == said.owner;
+  }
+
+  // What lies outside a caller's scope does not exist for him: from here on his settlement has no task.
+  void hide_out_of_scope() {
+    std::set<int> queues;
+    for (std::size_t i = 0; i < settlements_.size(); ++i) {
+      if (settlements_[i].scope && numbers_[i]) queues.insert(cards_.at(*numbers_[i]).standing.queue);
+    }
+    if (queues.empty()) return;
+    const auto names = find_queue_names(transaction_, queues);
+    for (std::size_t i = 0; i < settlements_.size() && !transaction_.failed(); ++i) {
+      if (!settlements_[i].scope || !numbers_[i]) continue;
+      const std::string& queue = names.at(cards_.at(*numbers_[i]).standing.queue);
+      if (!settlements_[i].scope->allows(queue)) numbers_[i].reset();
+    }
   }
 
   // What only some events need.

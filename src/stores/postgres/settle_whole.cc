@@ -33,8 +33,10 @@ const ValuesStatement kCompleteWhole{
     ") select exists (select from whole)"};
 static_assert(static_cast<int>(Event::kComplete) == 4 && static_cast<int>(State::kCompleted) == 3);
 
+// The completion of a caller with a scope is left to settle.h, which looks at the queues.
 bool is_small_completion(const Settlement& said) {
-  return said.event == Event::kComplete && (!said.result || said.result->size() <= kMostResultBytesInARange);
+  return said.event == Event::kComplete && said.scope == nullptr &&
+         (!said.result || said.result->size() <= kMostResultBytesInARange);
 }
 
 // The settlements in the order of their numbers, mostly as they came, each with the lease of its task.

@@ -25,7 +25,8 @@ struct WholeLease {
 };
 
 // The batch as leases, in the order of their numbers. Nothing if it is anything else than completions of whole leases,
-// each task once, with results that fit into ranges; or if these are more leases than one statement takes.
+// each task once, with results that fit into ranges, of callers without a scope; or if these are more leases than one
+// statement takes.
 std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> settlements, KnownTasks& known);
 
 // Completes all of them, or none: false if one of the leases does not stand as it was given (it was cut, has expired,

@@ -38,6 +38,7 @@ Lives::Lives(Writer& writer)
       by_number_(writer.database(),
                  "SELECT number, queue, state, attempt, tries, progress, owner, started_at, lease_expires, ended_event,"
                  " ended_owner, recurring FROM life WHERE number = ?"),
+      queue_name_(writer.database(), "SELECT name FROM queue WHERE no = ?"),
       rules_(writer.database(),
              "SELECT max_attempts, retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter FROM task WHERE "
              "number = ?"),
@@ -65,6 +66,19 @@ std::optional<Life> Lives::find(const TaskId& id) {
   const std::int64_t number = number_of_.integer(0);
   number_of_.finish();
   return find(number);
+}
+
+std::optional<Life> Lives::find(const TaskId& id, const Scope& scope) {
+  auto life = find(id);
+  if (life && scope && !scope->allows(queue_name(life->queue))) return std::nullopt;
+  return life;
+}
+
+std::string Lives::queue_name(std::int64_t queue) {
+  std::string name;
+  if (queue_name_.start(queue).next()) name = queue_name_.text(0);
+  queue_name_.finish();
+  return name;
 }
 
 std::optional<Life> Lives::find(std::int64_t number) { return read_life(by_number_.start(number)); }

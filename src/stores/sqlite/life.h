@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/history.h"
+#include "model/queue_scope.h"
 #include "model/settle.h"
 #include "model/task.h"
 #include "stores/sqlite/writer.h"
@@ -45,6 +46,7 @@ class Lives {
   explicit Lives(Writer& writer);
 
   std::optional<Life> find(const TaskId& id);
+  std::optional<Life> find(const TaskId& id, const Scope& scope);  // nothing for one outside the scope
   std::optional<Life> find(std::int64_t number);
   Rules rules_of(const Life& life);
 
@@ -67,9 +69,11 @@ class Lives {
                     std::string_view detail);
   void prune_trail(std::int64_t number);
   bool is_assignment_noted(const Life& life);
+  std::string queue_name(std::int64_t queue);
 
   Statement number_of_;
   Statement by_number_;
+  Statement queue_name_;
   Statement rules_;
   Statement insert_trail_;
   Statement prune_trail_;

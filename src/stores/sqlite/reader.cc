@@ -20,7 +20,8 @@ constexpr int kTrailOmitted = 26;
 // True if a task of the list may be left out of a page.
 bool is_filtered(const ListQuery& query) {
   return query.kind == ListKind::kFinished || (query.queue && query.kind != ListKind::kReady) ||
-         !query.states.empty() || query.owner || query.created_from || query.created_before;
+         (query.scope && query.kind != ListKind::kReady) || !query.states.empty() || query.owner ||
+         query.created_from || query.created_before;
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ Reader::Reader(std::shared_ptr<Connection> connection, const Clock& clock)
                "SELECT started_at, 0, number FROM life WHERE state = 2 AND (started_at, number) > (?, ?)"
                " ORDER BY started_at, number LIMIT ?"),
       newest_(database_, "SELECT 0, 0, number FROM life WHERE number < ? ORDER BY number DESC LIMIT ?"),
-      queues_(database_, "SELECT no FROM queue WHERE name = ?1 OR ?1 IS NULL ORDER BY no") {}
+      queues_(database_, "SELECT no, name FROM queue WHERE name = ?1 OR ?1 IS NULL ORDER BY no") {}
 
 template <typename T, typename Body>
 Result<T> Reader::look(Body body) {
@@ -176,7 +177,9 @@ std::vector<Reader::Place> Reader::examine(const ListQuery& query, const Place& 
 std::vector<Reader::Place> Reader::examine_ready(const ListQuery& query, const Place& from, std::size_t most) {
   std::vector<std::int64_t> queues;
   queues_.start(query.queue);
-  while (queues_.next()) queues.push_back(queues_.integer(0));
+  while (queues_.next()) {
+    if (allows(query.scope, queues_.text(1))) queues.push_back(queues_.integer(0));
+  }
 
   std::vector<Place> kept;  // a heap with the worst in front
   for (const std::int64_t queue : queues) {
@@ -227,6 +230,7 @@ Page Reader::fill(const ListQuery& query, const std::vector<Place>& places, std:
 bool Reader::matches(const ListQuery& query, const Task& task) {
   if (query.kind == ListKind::kFinished && !is_terminal(task.state)) return false;
   if (query.queue && *query.queue != task.queue) return false;
+  if (!allows(query.scope, task.queue)) return false;
   if (!query.states.empty() && std::find(query.states.begin(), query.states.end(), task.state) == query.states.end())
     return false;
   if (query.owner && query.owner != task.owner) return false;

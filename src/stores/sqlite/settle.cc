@@ -59,7 +59,7 @@ Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> s
 }
 
 SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change) {
-  const auto life = lives_.find(settlement.id);
+  const auto life = lives_.find(settlement.id, settlement.scope);
   const Verdict verdict = judge(life ? std::optional(life->holding()) : std::nullopt, settlement.event,
                                 settlement.attempt, settlement.owner);
   if (!life) return {.verdict = verdict};
@@ -170,7 +170,7 @@ Result<std::vector<CancelOutcome>> Settler::cancel(std::span<const CancelWish> w
 }
 
 CancelOutcome Settler::cancel_one(const CancelWish& wish, Change& change) {
-  const auto life = lives_.find(wish.id);
+  const auto life = lives_.find(wish.id, wish.scope);
   if (!life) return {.verdict = Verdict::kNotFound};
   if (life->state == State::kCancelled) return {Verdict::kRepeated, life->state};
   if (!is_allowed(Event::kCancel, life->state)) return {Verdict::kWrongState, life->state};

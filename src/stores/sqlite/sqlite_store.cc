@@ -14,6 +14,7 @@
 #include "stores/sqlite/reader.h"
 #include "stores/sqlite/settle.h"
 #include "stores/sqlite/submit.h"
+#include "stores/sqlite/tokens.h"
 #include "stores/sqlite/upkeep.h"
 
 namespace horae {
@@ -80,11 +81,13 @@ class SqliteStore final : public Store {
         writer_(std::move(writer), clock),
         tasks_(writer_, reader, clock),
         queues_(writer_),
-        messages_(writer_) {}
+        messages_(writer_),
+        tokens_(writer_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
+  TokenStore& tokens() override { return tokens_; }
   std::string description() const override { return fmt::format("sqlite {} at {}", sqlite3_libversion(), path_); }
 
  private:
@@ -94,6 +97,7 @@ class SqliteStore final : public Store {
   Tasks tasks_;
   Queues queues_;
   Messages messages_;
+  Tokens tokens_;
 };
 
 Result<std::shared_ptr<Connection>> connect(const std::string& path, bool read_only) {

@@ -189,5 +189,32 @@ TEST_F(SqliteStoreTest, AFullDiskRefusesNewWorkLosesNothingAndRecoversByItself) 
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+// ---- Tokens ----
+
+TEST_F(SqliteStoreTest, TokensHaveALimit) {
+  const auto store = open();
+  Foreign shell(path());
+  const std::string fill = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+                           std::to_string(kMaxTokens) +
+                           ") INSERT INTO token SELECT 't-' || i, 'n', 0, '*', x'', 0 FROM n";
+  ASSERT_EQ(shell.execute(fill.c_str()), SQLITE_OK);
+  const auto create = [&](std::string id) {
+    return store->tokens().create({.id = std::move(id), .name = "n", .scope = QueueScope::of({"*"}).value()});
+  };
+  EXPECT_TRUE(create("t-1").ok());
+  EXPECT_EQ(create("t-0").error().code, ErrorCode::kOverLimit);
+  EXPECT_EQ(create("t-1").error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(store->tokens().revoke("t-7").value());
+  EXPECT_TRUE(create("t-0").ok());
+}
+
+TEST_F(SqliteStoreTest, ADamagedScopeIsAnErrorAndNotAWiderOne) {
+  const auto store = open();
+  Foreign shell(path());
+  ASSERT_EQ(shell.execute("INSERT INTO token VALUES ('t-1', 'n', 0, '', x'', 0)"), SQLITE_OK);
+  EXPECT_FALSE(store->tokens().tokens().ok());
+  EXPECT_TRUE(store->queues().queues().ok());
+}
+
 }  // namespace
 }  // namespace horae::testing

@@ -1,0 +1,12 @@
+-- Who may call a node, and what for. Secrets are kept nowhere: only their hashes.
+create table token (
+  id         text primary key,
+  name       text not null,
+  role       smallint not null,  -- Role in src/store/token_store.h
+  patterns   text[] not null,    -- of queues: src/model/queue_scope.h
+  hash       bytea not null,
+  created_at timestamptz not null
+);
+
+-- Changes with every create and revoke, so that nodes see that their copies are old.
+alter table control add column if not exists token_version bigint not null default 0;
