@@ -22,6 +22,7 @@ class MeasuredStore final : public Store {
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return store_.queues(); }
   MessageStore& messages() override { return store_.messages(); }
+  ClusterStore& cluster() override { return store_.cluster(); }
   std::string description() const override { return store_.description(); }
 
  private:

@@ -83,6 +83,7 @@ class Contract : public ::testing::TestWithParam<BackendMaker> {
   TaskStore& tasks() { return backend_->store().tasks(); }
   QueueStore& queues() { return backend_->store().queues(); }
   MessageStore& messages() { return backend_->store().messages(); }
+  ClusterStore& cluster() { return backend_->store().cluster(); }
 
   Instant now();
   void advance(Duration by);
@@ -197,6 +198,12 @@ class Messages : public Contract {
   Verdict enqueue(Message message);
   std::vector<Readying> ready_due(Duration horizon, std::size_t max = kMaxBatch, const Uuid& node = {});
 };
+class Cluster : public Contract {
+ protected:
+  Tick tick(const std::string& node, std::vector<std::string> awaited = {}, bool wants_hints = false);
+  std::vector<std::string> nodes();  // their ids
+  std::optional<std::size_t> ahead(const TaskId& id, std::size_t most = 100);
+};
 class Concurrency : public Contract {};
 class Payload : public Contract {};
 class Reopen : public Contract {};
@@ -223,6 +230,7 @@ class RandomOperations : public Contract {};
   HORAE_STORE_CONTRACT_PART(List, maker)        \
   HORAE_STORE_CONTRACT_PART(Queues, maker)      \
   HORAE_STORE_CONTRACT_PART(Messages, maker)    \
+  HORAE_STORE_CONTRACT_PART(Cluster, maker)     \
   HORAE_STORE_CONTRACT_PART(Concurrency, maker) \
   HORAE_STORE_CONTRACT_PART(Payload, maker)     \
   HORAE_STORE_CONTRACT_PART(Reopen, maker)      \
