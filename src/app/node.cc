@@ -23,6 +23,7 @@ class MeasuredStore final : public Store {
   QueueStore& queues() override { return store_.queues(); }
   MessageStore& messages() override { return store_.messages(); }
   TokenStore& tokens() override { return store_.tokens(); }
+  ClusterStore& cluster() override { return store_.cluster(); }
   std::string description() const override { return store_.description(); }
 
  private:

@@ -22,6 +22,9 @@ inline constexpr Duration kNodeIsGoneAfter = std::chrono::seconds(10);
 // The record of a node is removed when it was not seen for so long.
 inline constexpr Duration kNodeIsForgottenAfter = std::chrono::hours(1);
 
+// That a queue is waited for is noted no more often: it would be written all the time.
+inline constexpr Duration kAwaitedIsNotedEach = std::chrono::seconds(5);
+
 struct NodeRecord {
   std::string id;       // "worker-7": of this start of the node
   std::string address;  // "127.0.0.1:3369": where it answers; may be empty
@@ -34,15 +37,15 @@ struct NodeRecord {
 
 // What a node says and asks once a second, all in one query.
 struct TickWish {
-  NodeRecord self;                  // without the times, which are the store's
-  bool wants_hints = false;         // somebody reads events here: see Bulletin
+  NodeRecord self;                   // without the times, which are the store's
+  bool wants_hints = false;          // somebody reads events here: see Bulletin
   std::vector<std::string> awaited;  // queues whose tasks somebody waits for here
 };
 
 struct Tick {
-  Instant now;                         // the store's clock
-  std::size_t peers = 0;               // other nodes that are there
-  bool peers_want_hints = false;       // at least one of them
+  Instant now;                          // the store's clock
+  std::size_t peers = 0;                // other nodes that are there
+  bool peers_want_hints = false;        // at least one of them
   std::optional<Duration> next_due_in;  // until the next scheduled task is due; zero if one is; nothing without any
   bool has_leases = false;
   std::vector<std::string> ready;  // those of `awaited` that are open and have ready tasks
@@ -55,8 +58,8 @@ inline constexpr std::size_t kMaxBulletinBytes = 7'900;
 // Threads: every member may be called from any thread at once.
 class Bulletin {
  public:
-  // Called on a thread of the bulletin, one call at a time, and should return soon. Nothing: messages may have been
-  // lost since the last call, because the connection was.
+  // Called on a thread of the bulletin, one call at a time, and should return soon. Nothing: it hears from now on, and
+  // what was told before may have been lost, because there was no connection.
   using Heard = std::function<void(std::optional<std::string_view> message)>;
 
   virtual ~Bulletin() = default;
@@ -83,7 +86,8 @@ class ClusterStore {
   // The node stops: its record goes.
   virtual Result<void> leave(std::string_view node) = 0;
 
-  // When a node last said that somebody waits for tasks of this queue, as ticks told; nothing if never.
+  // When a node last said that somebody waits for tasks of this queue, as ticks told, to kAwaitedIsNotedEach; nothing
+  // if never. What was said of a queue that does not exist is forgotten as nodes are.
   virtual Result<std::optional<Instant>> last_awaited(std::string_view queue) = 0;
 
   // How many tasks would be claimed before this ready one, if its queue were claimed from alone: `most` at most.

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "store/cluster_store.h"
 #include "store/message_store.h"
 #include "store/queue_store.h"
 #include "store/task_store.h"
@@ -21,6 +22,7 @@ class Store {
   virtual QueueStore& queues() = 0;
   virtual MessageStore& messages() = 0;
   virtual TokenStore& tokens() = 0;
+  virtual ClusterStore& cluster() = 0;
 
   // "sqlite 3.40.1 at horae-data/horae.db": for logs and people.
   virtual std::string description() const = 0;

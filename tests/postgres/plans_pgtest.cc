@@ -95,9 +95,12 @@ class Plans : public ::testing::Test {
         wishes.push_back({.id = each.id(), .reason = std::nullopt});
       }
       (void)store_->tasks().get(ids).value();
+      for (const TaskId& id : ids) (void)store_->cluster().ahead(id, 100).value();
       (void)store_->tasks().cancel(wishes).value();
       (void)store_->tasks().promote_due(10).value();
       (void)store_->tasks().look().value();
+      const NodeRecord self{.id = "worker-1", .address = "", .version = "", .started_at = {}, .last_seen = {}};
+      (void)store_->cluster().tick({.self = self, .awaited = {"work", "crowd"}}).value();
     }
   }
 

@@ -87,6 +87,7 @@ class Contract : public ::testing::TestWithParam<BackendMaker> {
   QueueStore& queues() { return backend_->store().queues(); }
   MessageStore& messages() { return backend_->store().messages(); }
   TokenStore& tokens() { return backend_->store().tokens(); }
+  ClusterStore& cluster() { return backend_->store().cluster(); }
 
   Instant now();
   void advance(Duration by);
@@ -210,6 +211,12 @@ class TaskScope : public Contract {
   // Of somebody who may use kQueue and those that begin with "mail.".
   const Scope mine_ = std::make_shared<const QueueScope>(scope_of({kQueue, "mail.*"}));
 };
+class Cluster : public Contract {
+ protected:
+  Tick tick(const std::string& node, std::vector<std::string> awaited = {}, bool wants_hints = false);
+  std::vector<std::string> nodes();  // their ids
+  std::optional<std::size_t> ahead(const TaskId& id, std::size_t most = 100);
+};
 class Concurrency : public Contract {};
 class Payload : public Contract {};
 class Reopen : public Contract {};
@@ -238,6 +245,7 @@ class RandomOperations : public Contract {};
   HORAE_STORE_CONTRACT_PART(Messages, maker)    \
   HORAE_STORE_CONTRACT_PART(Tokens, maker)      \
   HORAE_STORE_CONTRACT_PART(TaskScope, maker)   \
+  HORAE_STORE_CONTRACT_PART(Cluster, maker)     \
   HORAE_STORE_CONTRACT_PART(Concurrency, maker) \
   HORAE_STORE_CONTRACT_PART(Payload, maker)     \
   HORAE_STORE_CONTRACT_PART(Reopen, maker)      \

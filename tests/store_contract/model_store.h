@@ -37,6 +37,11 @@ struct ModelQueue {
   Ageing ageing;
 };
 
+struct ModelNode {
+  NodeRecord record;
+  bool wants_hints = false;
+};
+
 // Everything there is. The helpers are called with `mutex` held.
 struct Model {
   explicit Model(const Clock& its_clock) : clock(its_clock) {}
@@ -68,6 +73,8 @@ struct Model {
   std::map<std::string, std::map<std::string, StoredMessage, std::less<>>, std::less<>> messages;
   std::map<std::string, Token, std::less<>> tokens;
   std::int64_t token_version = 0;
+  std::map<std::string, ModelNode, std::less<>> nodes;
+  std::map<std::string, Instant, std::less<>> awaited;  // queues, and when that was last said
   std::int64_t last_number = 0;
   std::int64_t last_worker = 0;
   bool scheduler_running = true;
@@ -167,6 +174,21 @@ class ModelTokenStore final : public TokenStore {
   Model& model_;
 };
 
+class ModelClusterStore final : public ClusterStore {
+ public:
+  explicit ModelClusterStore(Model& model) : model_(model) {}
+
+  Result<Tick> tick(const TickWish& wish) override;
+  Result<std::vector<NodeRecord>> nodes() override;
+  Result<void> leave(std::string_view node) override;
+  Result<std::optional<Instant>> last_awaited(std::string_view queue) override;
+  Result<std::optional<std::size_t>> ahead(const TaskId& id, std::size_t most) override;
+  std::unique_ptr<Bulletin> listen(Bulletin::Heard) override { return nullptr; }
+
+ private:
+  Model& model_;
+};
+
 class ModelStore final : public Store {
  public:
   // `clock` must outlive the store.
@@ -176,6 +198,7 @@ class ModelStore final : public Store {
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
   TokenStore& tokens() override { return tokens_; }
+  ClusterStore& cluster() override { return cluster_; }
   std::string description() const override { return "the model, in memory"; }
 
   Model& model() { return model_; }
@@ -186,6 +209,7 @@ class ModelStore final : public Store {
   ModelQueueStore queues_{model_};
   ModelMessageStore messages_{model_};
   ModelTokenStore tokens_{model_};
+  ModelClusterStore cluster_{model_};
 };
 
 }  // namespace horae::testing

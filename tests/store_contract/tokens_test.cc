@@ -30,6 +30,14 @@ TEST_P(Tokens, ATokenIsKeptAsItIsWithTheTimeOfTheStore) {
   EXPECT_THAT(value_of(tokens().tokens()).tokens, ElementsAre(wanted));
 }
 
+TEST_P(Tokens, ATickTellsThatTheyHaveChanged) {
+  const TickWish wish{.self = {.id = "worker-1", .address = "a", .version = "1"}};
+  const std::int64_t before = value_of(cluster().tick(wish)).token_version;
+  (void)value_of(tokens().create(token("t-1", "n")));
+  EXPECT_NE(value_of(cluster().tick(wish)).token_version, before);
+  EXPECT_EQ(value_of(cluster().tick(wish)).token_version, value_of(tokens().tokens()).version);
+}
+
 TEST_P(Tokens, EachRoleIsKept) {
   for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork, Role::kAdmin}) {
     Token wanted = token(std::string("t-") + std::string(to_string(role)), "n");

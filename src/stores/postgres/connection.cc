@@ -4,7 +4,9 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -146,7 +148,31 @@ bool Connection::usable() {
     if (PQconsumeInput(handle_.get()) != 1) return false;
     (void)PQisBusy(handle_.get());  // takes it in
   }
+  (void)take_told();  // a pooler may pass on what others listen to: it must not pile up
   return !lost() && PQtransactionStatus(handle_.get()) == PQTRANS_IDLE;
+}
+
+int Connection::socket() const { return PQsocket(handle_.get()); }
+
+std::optional<std::vector<std::string>> Connection::take_notifications() {
+  pollfd readable{.fd = socket(), .events = POLLIN, .revents = 0};
+  std::vector<std::string> told;
+  // Again and again, because one read takes no more than fits into the buffer.
+  do {
+    if (PQconsumeInput(handle_.get()) != 1) return std::nullopt;
+    std::ranges::move(take_told(), std::back_inserter(told));
+  } while (poll(&readable, 1, 0) > 0 && !lost());
+  if (lost()) return std::nullopt;
+  return told;
+}
+
+std::vector<std::string> Connection::take_told() {
+  std::vector<std::string> told;
+  while (PGnotify* each = PQnotifies(handle_.get())) {
+    told.emplace_back(each->extra);
+    PQfreemem(each);
+  }
+  return told;
 }
 
 std::string Connection::message() const {
@@ -192,15 +218,15 @@ pg_result* Connection::next_result(int silence_ms) {
 
 // ---- Transaction ----
 
-Transaction::Transaction(Connection& connection, Kind kind) : connection_(connection) {
-  send_plain(kind == Kind::kSnapshot ? kBeginSnapshot : kBegin);
+Transaction::Transaction(Connection& connection, Kind kind) : connection_(connection), kind_(kind) {
+  if (kind != Kind::kAlone) send_plain(kind == Kind::kSnapshot ? kBeginSnapshot : kBegin);
   if (connection_.pooled()) send_plain(kSettingsPooled);
 }
 
 Transaction::~Transaction() {
   if (done_) return;
   (void)finish_pending();
-  if (failure_ && failure_->lost) return;
+  if ((failure_ && failure_->lost) || kind_ == Kind::kAlone) return;
   failure_.reset();
   send_plain("ROLLBACK");
   (void)finish_pending();
@@ -341,12 +367,12 @@ Rows Transaction::run(const Sql& sql, const Params& params) {
 }
 
 Result<void> Transaction::commit() {
-  if (connection_.before_commit_ && wait() && !connection_.before_commit_()) {
+  if (kind_ != Kind::kAlone && connection_.before_commit_ && wait() && !connection_.before_commit_()) {
     fail({ErrorCode::kUnavailable, "rolled back by a test"});
   }
   if (!failure_) {
     commit_possible_ = true;
-    send_plain("COMMIT", Pending::Kind::kCommit);
+    if (kind_ != Kind::kAlone) send_plain("COMMIT", Pending::Kind::kCommit);
     (void)finish_pending();
   }
   if (failed()) return failure_->error;

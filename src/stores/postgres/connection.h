@@ -66,6 +66,13 @@ class Connection {
   // server has said goodbye.
   bool usable();
 
+  // What was told on channels that this session listens to, since the last call. Between transactions only; waits for
+  // nothing: see socket(). Nothing if the connection is lost.
+  std::optional<std::vector<std::string>> take_notifications();
+
+  // Readable when there may be something to take.
+  int socket() const;
+
  private:
   friend class Transaction;
 
@@ -83,6 +90,7 @@ class Connection {
   pg_result* next_result(int silence_ms);          // waits for it; null between results and on loss
   bool lost() const;
   std::string message() const;
+  std::vector<std::string> take_told();  // of what libpq has read already
 
   Handle handle_;
   bool pooled_ = false;
@@ -92,11 +100,12 @@ class Connection {
   std::unordered_map<std::string, std::string> prepared_;  // name to text
 };
 
-// A transaction at READ COMMITTED, or a snapshot for reading. After a failure all further calls do nothing, and
+// A transaction at READ COMMITTED, or a snapshot for reading, or statements that are a transaction without BEGIN and
+// COMMIT: all that is sent before the first wait() or commit(). After a failure all further calls do nothing, and
 // commit() tells it. The destructor rolls back what was not committed.
 class Transaction {
  public:
-  enum class Kind { kChange, kSnapshot };
+  enum class Kind { kChange, kSnapshot, kAlone };
 
   explicit Transaction(Connection& connection, Kind kind = Kind::kChange);
   ~Transaction();
@@ -146,6 +155,7 @@ class Transaction {
   void note_loss();
 
   Connection& connection_;
+  const Kind kind_;
   std::vector<Rows> answers_;
   std::deque<Pending> pending_;
   std::optional<Failure> failure_;

@@ -39,6 +39,12 @@ class Pool {
     return run<T>(Transaction::Kind::kSnapshot, body);
   }
 
+  // One statement that is a transaction by itself, without BEGIN and COMMIT around it: for what is sent all the time.
+  template <typename T, typename Body>
+  Result<T> alone(Body body) {
+    return run<T>(Transaction::Kind::kAlone, body);
+  }
+
   // For what no transaction may hold: lends a connection.
   template <typename T, typename Body>
   Result<T> with_connection(Body body) {

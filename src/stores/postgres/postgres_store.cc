@@ -8,6 +8,7 @@
 #include "stores/batches.h"
 #include "stores/postgres/cancel.h"
 #include "stores/postgres/claim.h"
+#include "stores/postgres/cluster.h"
 #include "stores/postgres/messages.h"
 #include "stores/postgres/migrations.h"
 #include "stores/postgres/queues.h"
@@ -84,18 +85,20 @@ class PostgresStore final : public Store {
         tasks_(pool_, names_, days_, floors_, options),
         queues_(pool_, names_),
         messages_(pool_),
-        tokens_(pool_) {}
+        tokens_(pool_),
+        cluster_(url, pool_, clock_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
   TokenStore& tokens() override { return tokens_; }
+  ClusterStore& cluster() override { return cluster_; }
   std::string description() const override { return description_; }
   Result<void> prepare() { return days_.refresh(); }
 
  private:
   const std::string description_;
-  SystemClock clock_;  // for the pacing of floors only
+  SystemClock clock_;  // for pacing only
   Pool pool_;
   QueueNames names_;
   Days days_;
@@ -104,6 +107,7 @@ class PostgresStore final : public Store {
   Queues queues_;
   Messages messages_;
   Tokens tokens_;
+  Cluster cluster_;
 };
 
 // What must be on so that an acknowledged task survives a crash of the server.

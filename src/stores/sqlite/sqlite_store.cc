@@ -7,6 +7,7 @@
 
 #include "stores/batches.h"
 #include "stores/sqlite/claim.h"
+#include "stores/sqlite/cluster.h"
 #include "stores/sqlite/lock_file.h"
 #include "stores/sqlite/messages.h"
 #include "stores/sqlite/migrations.h"
@@ -82,12 +83,14 @@ class SqliteStore final : public Store {
         tasks_(writer_, reader, clock),
         queues_(writer_),
         messages_(writer_),
-        tokens_(writer_) {}
+        tokens_(writer_),
+        cluster_(writer_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
   TokenStore& tokens() override { return tokens_; }
+  ClusterStore& cluster() override { return cluster_; }
   std::string description() const override { return fmt::format("sqlite {} at {}", sqlite3_libversion(), path_); }
 
  private:
@@ -98,6 +101,7 @@ class SqliteStore final : public Store {
   Queues queues_;
   Messages messages_;
   Tokens tokens_;
+  Cluster cluster_;
 };
 
 Result<std::shared_ptr<Connection>> connect(const std::string& path, bool read_only) {

@@ -7,6 +7,3 @@ create table token (
   hash       bytea not null,
   created_at timestamptz not null
 );
-
--- Changes with every create and revoke, so that nodes see that their copies are old.
-alter table control add column if not exists token_version bigint not null default 0;

@@ -8,3 +8,5 @@ CREATE TABLE token (
   hash       BLOB NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+ALTER TABLE control ADD COLUMN token_version INTEGER NOT NULL DEFAULT 0;

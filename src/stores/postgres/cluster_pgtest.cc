@@ -1,0 +1,90 @@
+// What a tick costs, and what it leaves. What all stores do is in tests/store_contract.
+#include "stores/postgres/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "stores/postgres/migrations.h"
+#include "stores/postgres/test_database.h"
+
+namespace horae::postgres {
+namespace {
+
+class ClusterTest : public TestDatabase {
+ protected:
+  ClusterTest() { (void)migrate_database(*connect(), false).value(); }
+
+  void tick(const std::string& id, std::vector<std::string> awaited = {}) {
+    (void)cluster_.tick({.self = {.id = id, .address = "a", .version = "1"}, .awaited = std::move(awaited)}).value();
+  }
+
+  std::uint64_t round_trips() {
+    return pool_.with_connection<std::uint64_t>([](Connection& each) { return Result(each.round_trips()); }).value();
+  }
+
+  // Statements that this store has prepared, with how often each was executed.
+  std::string calls() {
+    return pool_
+        .with_connection<std::string>([](Connection& each) -> Result<std::string> {
+          const auto rows = each.run_alone(
+              "select string_agg(format('%s %s', name, generic_plans + custom_plans), ', ' order by name)"
+              " from pg_prepared_statements");
+          if (!rows.ok()) return rows.error();
+          return (*rows)[0].text(0);
+        })
+        .value();
+  }
+
+  SystemClock clock_;
+  Pool pool_{url(), 1};
+  Cluster cluster_{url(), pool_, clock_};
+};
+
+TEST_F(ClusterTest, ATickIsOneStatementAndNothingElse) {
+  tick("worker-1");  // also forgets
+  const auto before = round_trips();
+  for (int i = 0; i < 9; ++i) tick("worker-1");
+  EXPECT_EQ(round_trips() - before, 9U);
+  EXPECT_EQ(calls(), "forget_awaited 1, forget_nodes 1, tick 10");
+}
+
+TEST_F(ClusterTest, TicksThatTellNothingNewWriteNothing) {
+  tick("worker-1", {"a"});
+  const std::string before =
+      ask("select string_agg(xmin::text, ' ') from (select xmin from node union all select xmin from awaited) as w");
+  tick("worker-1", {"a"});
+  EXPECT_EQ(
+      ask("select string_agg(xmin::text, ' ') from (select xmin from node union all select xmin from awaited) as w"),
+      before);
+}
+
+TEST_F(ClusterTest, UpdatesStayInTheirPage) {
+  constexpr int kTicks = 200;
+  for (int i = 0; i < kTicks; ++i) {
+    (void)ask("update node set last_seen = last_seen - interval '1 hour 1 second'");
+    tick("worker-1");
+  }
+  EXPECT_EQ(ask("select pg_relation_size('node') / 8192"), "1");
+}
+
+TEST_F(ClusterTest, OldNodesAndNamesOfNoQueueAreRemoved) {
+  tick("worker-1", {"known", "unknown"});
+  (void)ask("insert into queue (name, retention) values ('known', 0)");
+  (void)ask("update node set last_seen = last_seen - interval '2 hours'");
+  (void)ask("update awaited set at = at - interval '2 hours'");
+  Cluster other(url(), pool_, clock_);
+  (void)other.tick({.self = {.id = "worker-2", .address = "a", .version = "1"}}).value();
+  EXPECT_EQ(ask("select string_agg(id, ' ') from node"), "worker-2");
+  EXPECT_EQ(ask("select string_agg(queue, ' ') from awaited"), "known");
+}
+
+TEST_F(ClusterTest, TheVersionOfTheTokensIsThatOfTheControlTable) {
+  (void)ask("update control set token_version = 7");
+  EXPECT_EQ(cluster_.tick({.self = {.id = "worker-1", .address = "a", .version = "1"}}).value().token_version, 7);
+}
+
+}  // namespace
+}  // namespace horae::postgres
