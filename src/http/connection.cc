@@ -1,15 +1,18 @@
+// The life of a connection and how it reads; connection_output.cc has how it writes.
 #include "http/connection.h"
 
 #include <fmt/format.h>
 
-#include <boost/asio/write.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <exception>
+#include <optional>
 #include <utility>
 
-#include "http/problem.h"
-#include "http/response_head.h"
+#include "http/pending_answer.h"
 
 namespace horae {
 
@@ -19,10 +22,8 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kReadBytes = 16 << 10;
 constexpr std::size_t kMostChunkedBytes = 2;  // for one byte of a body, all in all: chunks have lengths and line ends
 constexpr Duration kNoLimit = std::chrono::hours(24 * 365);
-constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string address_of(const asio::ip::tcp::socket& socket) {
   error_code error;
@@ -32,76 +33,74 @@ std::string address_of(const asio::ip::tcp::socket& socket) {
   return fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"), address.to_string(), endpoint.port());
 }
 
-std::string copy(boost::beast::string_view text) { return {text.data(), text.size()}; }
-
-HttpResponse internal_error(std::uint64_t request) {
-  return problem_response({.kind = problem_kind("internal"),
-                           .detail = "the request was dropped without an answer: this is a bug; see the log",
-                           .request = request});
+std::unique_ptr<Transport> make_transport(asio::ip::tcp::socket& socket, const ConnectionDoor& door) {
+  if (!door.tls) return make_plain_transport(socket.native_handle());
+  return make_tls_transport(socket.native_handle(), door.tls->new_session());
 }
 
-// The way back from a handler to its connection.
-class PendingAnswer final : public Exchange {
- public:
-  PendingAnswer(std::shared_ptr<Connection> connection, std::uint64_t id)
-      : connection_(std::move(connection)), id_(id) {}
-  ~PendingAnswer() override {
-    if (!answered_) answer(internal_error(id_), {});
-  }
-  PendingAnswer(const PendingAnswer&) = delete;
-  PendingAnswer& operator=(const PendingAnswer&) = delete;
-
-  void answer(HttpResponse response, Sent sent) override {
-    const bool first = !answered_.exchange(true);
-    const bool posted = first && !gone_ && connection_->post_answer(id_, std::move(response), sent);
-    if (!posted && sent) sent(false);
-  }
-
-  // The connection calls back on its own thread, so a weak pointer keeps the two from holding each other.
-  void on_gone(std::function<void()> gone) override {
-    connection_->post_watch(id_, [weak = weak_, gone = std::move(gone)] {
-      const auto exchange = weak.lock();
-      if (!exchange || exchange->answered_ || exchange->gone_.exchange(true)) return;
-      gone();
-    });
-  }
-
-  bool is_gone() const override { return gone_; }
-
-  static std::shared_ptr<PendingAnswer> make(std::shared_ptr<Connection> connection, std::uint64_t id) {
-    auto made = std::make_shared<PendingAnswer>(std::move(connection), id);
-    made->weak_ = made;
-    return made;
-  }
-
- private:
-  const std::shared_ptr<Connection> connection_;
-  const std::uint64_t id_;
-  std::weak_ptr<PendingAnswer> weak_;
-  std::atomic<bool> answered_ = false;
-  std::atomic<bool> gone_ = false;
-};
+std::string copy(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 
-Connection::Connection(asio::ip::tcp::socket socket, std::shared_ptr<IoLoop> loop, std::shared_ptr<ConnectionHost> host)
+struct Connection::Reading {
+  std::optional<http::request_parser<http::string_body>> parser;
+  std::size_t taken = 0;  // bytes of the head, or of the body
+  std::string rest;       // what arrived and is not taken yet: from `at` on
+  std::size_t at = 0;
+
+  explicit Reading(const HttpLimits& limits) { begin(limits); }
+
+  // The next request, which may be in the rest.
+  void begin(const HttpLimits& limits) {
+    parser.emplace();
+    parser->header_limit(static_cast<std::uint32_t>(limits.head_bytes));
+    parser->body_limit(limits.body_bytes);
+    taken = 0;
+  }
+
+  // All that can be taken now. Usually there is no rest, and nothing is copied.
+  std::string_view with_rest(std::string_view fresh) {
+    if (rest.empty()) return fresh;
+    rest.erase(0, std::exchange(at, 0));
+    rest.append(fresh);
+    return rest;
+  }
+
+  // `input` is the end of what with_rest() gave.
+  void keep(std::string_view input) {
+    if (rest.empty()) {
+      rest = std::string(input);
+    } else if (input.empty()) {
+      rest.clear();
+      at = 0;
+    } else {
+      at = rest.size() - input.size();
+    }
+  }
+};
+
+Connection::Connection(asio::ip::tcp::socket socket, const ConnectionDoor& door, std::shared_ptr<IoLoop> loop,
+                       std::shared_ptr<ConnectionHost> host)
     : loop_(std::move(loop)),
       socket_(std::move(socket)),
       host_(std::move(host)),
+      transport_(make_transport(socket_, door)),
       peer_(address_of(socket_)),
-      buffer_(host_->limits.head_bytes + kReadBytes) {}
+      is_local_(door.is_local),
+      is_tls_(door.tls != nullptr) {}
+
+Connection::~Connection() = default;
 
 void Connection::start(bool is_one_too_many) {
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
   if (is_one_too_many) {
-    request_ = host_->next_request++;
     return refuse(503, fmt::format("there are {} connections already; use one of them again, or try later",
                                    host_->limits.connections));
   }
-  next_request();
   enter(Phase::kIdle, host_->limits.head);  // who connects has something to say
+  watch_input();
 }
 
 void Connection::enter(Phase phase, Duration limit) {
@@ -111,131 +110,219 @@ void Connection::enter(Phase phase, Duration limit) {
 
 void Connection::sweep(MonotonicTime now) {
   if (now < deadline_) return;
+  if (phase_ == Phase::kStreaming) return pull();
   if (phase_ != Phase::kHead && phase_ != Phase::kBody) return close();
   const bool is_head = phase_ == Phase::kHead;
-  error_code ignored;
-  socket_.cancel(ignored);  // the read that waits; it sees by the phase that it is over
   refuse(408, fmt::format("the {} of the request did not arrive within {} s; send it faster, or in smaller parts",
                           is_head ? "head" : "body",
                           std::chrono::duration<double>(is_head ? host_->limits.head : host_->limits.body).count()));
 }
 
 void Connection::finish() {
-  if (phase_ == Phase::kIdle) close();
+  if (phase_ == Phase::kIdle && !reading_) return close();
+  if (phase_ == Phase::kStreaming) return end_stream();
+  if (phase_ == Phase::kWriting && stream_) close();  // its client does not read, and would not read the end either
 }
 
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
+  transport_->say_end();
   error_code ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);
   const auto self = shared_from_this();
+  let_go();
   loop_->connections().erase(self);
   host_->on_closed();
+}
+
+// Responders may hold the connection for long, so it keeps nothing that is large or that others wait for.
+void Connection::let_go() {
+  transport_.reset();
+  reading_.reset();
+  (void)std::exchange(output_, {});  // unlike an assignment, it gives the memory back
+  if (stream_) --host_->streams;
+  stream_.reset();
+  if (const auto sent = std::exchange(sent_, nullptr)) sent(false);
+  if (const auto gone = std::exchange(gone_, nullptr)) gone();
+}
+
+// ---- Waiting ----
+
+// Calls `step` after what else is to be done on this loop, which also keeps the stack short.
+void Connection::soon(void (Connection::*step)()) {
+  asio::post(loop_->context(), [self = shared_from_this(), step] { (self.get()->*step)(); });
+}
+
+// At most one wait at a time; what it was for is decided by the phase when it is over.
+void Connection::watch_input() {
+  if (std::exchange(watches_input_, true)) return;
+  socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code&) {
+    self->watches_input_ = false;
+    self->on_input();
+  });
+}
+
+void Connection::watch_output() {
+  if (std::exchange(watches_output_, true)) return;
+  socket_.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this()](const error_code&) {
+    self->watches_output_ = false;
+    self->on_output();
+  });
+}
+
+void Connection::on_input() {
+  switch (phase_) {
+    case Phase::kIdle:
+    case Phase::kHead:
+    case Phase::kBody:
+      return read();
+    case Phase::kHandling:
+      return look_for_end();
+    case Phase::kContinuing:
+    case Phase::kWriting:
+      return send();  // TLS may need input to write
+    case Phase::kStreaming:
+    case Phase::kLingering:
+      return skip_input();
+    case Phase::kClosed:
+      return;
+  }
+}
+
+void Connection::on_output() {
+  if (phase_ == Phase::kWriting || phase_ == Phase::kContinuing) return send();
+  if (phase_ == Phase::kIdle || phase_ == Phase::kHead || phase_ == Phase::kBody)
+    read();  // TLS may need output to read
 }
 
 // ---- Reading ----
 
 void Connection::next_request() {
-  parser_.emplace();
-  parser_->header_limit(static_cast<std::uint32_t>(host_->limits.head_bytes));
-  parser_->body_limit(host_->limits.body_bytes);
-  taken_ = 0;
   enter(Phase::kIdle, host_->limits.idle);
-  if (buffer_.size() > 0) {
-    parse();
-  } else if (host_->stopping) {
-    close();
-  } else {
-    read_more();
-  }
+  if (reading_) return soon(&Connection::on_input);  // its first bytes came with those of the last one
+  if (host_->stopping) return close();
+  read_more();
 }
 
 void Connection::read_more() {
-  socket_.async_read_some(
-      buffer_.prepare(kReadBytes),
-      [self = shared_from_this()](const error_code& error, std::size_t count) { self->on_read(error, count); });
+  if (transport_->holds_input()) return soon(&Connection::on_input);
+  watch_input();
 }
 
-void Connection::on_read(const error_code& error, std::size_t count) {
-  if (phase_ != Phase::kIdle && phase_ != Phase::kHead && phase_ != Phase::kBody) return;
-  if (error) return close();  // nobody is left to answer
-  buffer_.commit(count);
-  parse();
+void Connection::read() {
+  if (phase_ == Phase::kIdle && reading_) {
+    reading_->begin(host_->limits);
+    return parse({});
+  }
+  const std::span<char> buffer = loop_->scratch();
+  const Transport::Moved moved = transport_->read(buffer);
+  switch (moved.state) {
+    case Transport::State::kMoved:
+      return parse({buffer.data(), moved.count});
+    case Transport::State::kNeedsInput:
+      return watch_input();
+    case Transport::State::kNeedsOutput:
+      return watch_output();
+    case Transport::State::kPlainHttp:
+      return refuse_plain_http();
+    case Transport::State::kEnded:
+      return close();  // nobody is left to answer
+  }
 }
 
 // Takes what has arrived: perhaps a part of a request, perhaps more than one.
-void Connection::parse() {
+void Connection::parse(std::string_view fresh) {
+  if (!reading_) reading_ = std::make_unique<Reading>(host_->limits);
   if (phase_ == Phase::kIdle) enter(Phase::kHead, host_->limits.head);
+  auto& parser = *reading_->parser;
+  std::string_view input = reading_->with_rest(fresh);
   error_code error;
-  while (buffer_.size() > 0 && !parser_->is_done() && !error) {
-    const std::size_t count = parser_->put(buffer_.data(), error);
-    buffer_.consume(count);
-    taken_ += count;
+  while (!input.empty() && !parser.is_done() && !error && phase_ != Phase::kContinuing) {
+    const std::size_t count = parser.put(asio::buffer(input), error);
+    input.remove_prefix(count);
+    reading_->taken += count;
     if (error && error != http::error::need_more) return refuse(error);
-    if (is_too_long(error == http::error::need_more))
+    if (is_too_long(error ? input.size() : 0))
       return refuse(phase_ == Phase::kHead ? http::error::header_limit : http::error::body_limit);
-    if (phase_ == Phase::kHead && parser_->is_header_done() && !take_head()) return;
+    if (phase_ == Phase::kHead && parser.is_header_done() && !take_head()) return;
   }
-  if (parser_->is_done()) return handle();
+  reading_->keep(input);
+  if (phase_ == Phase::kContinuing) return say_continue();
+  if (parser.is_done()) return handle();
   read_more();
 }
 
 // Beast's limits hold for what it has not taken yet, so many short headers, or trailers after a body, would pass them.
-bool Connection::is_too_long(bool rest_belongs_to_it) const {
+// `rest` are bytes that belong to the request and are not taken yet.
+bool Connection::is_too_long(std::size_t rest) const {
   const HttpLimits& limits = host_->limits;
-  const std::size_t rest = rest_belongs_to_it ? buffer_.size() : 0;
-  if (phase_ == Phase::kHead) return taken_ + rest > limits.head_bytes;
-  return rest > limits.head_bytes || taken_ > kMostChunkedBytes * limits.body_bytes + limits.head_bytes;
+  if (phase_ == Phase::kHead) return reading_->taken + rest > limits.head_bytes;
+  return rest > limits.head_bytes || reading_->taken > kMostChunkedBytes * limits.body_bytes + limits.head_bytes;
 }
 
-// False if the request ends here, or goes on later.
+// False if the request ends here.
 bool Connection::take_head() {
   enter(Phase::kBody, host_->limits.body);
-  taken_ = 0;
-  parser_->eager(true);
-  if (parser_->get().target().size() > host_->limits.target_bytes) {
-    refuse(414, fmt::format("the path and query have {} bytes, at most {} are allowed", parser_->get().target().size(),
+  auto& parser = *reading_->parser;
+  reading_->taken = 0;
+  parser.eager(true);
+  if (parser.get().target().size() > host_->limits.target_bytes) {
+    refuse(414, fmt::format("the path and query have {} bytes, at most {} are allowed", parser.get().target().size(),
                             host_->limits.target_bytes));
     return false;
   }
-  if (parser_->is_done() || !equals_ignoring_case(copy(parser_->get()[http::field::expect]), "100-continue")) {
-    return true;
-  }
-  say_continue();
-  return false;
+  // The client waits for a word before it sends a large body. The limit on the body was held when the head was read.
+  const bool asks_first = equals_ignoring_case(copy(parser.get()[http::field::expect]), "100-continue");
+  if (asks_first && !parser.is_done()) phase_ = Phase::kContinuing;
+  return true;
 }
 
-// The client waits for a word before it sends a large body. The limit on the body was held when the head was read.
-void Connection::say_continue() {
-  asio::async_write(socket_, asio::buffer(kContinue),
-                    [self = shared_from_this()](const error_code& error, std::size_t) {
-                      if (self->phase_ != Phase::kBody) return;
-                      if (error) return self->close();
-                      self->parse();
-                    });
+void Connection::refuse(const error_code& error) {
+  const HttpLimits& limits = host_->limits;
+  if (error == http::error::body_limit) {
+    return refuse(413,
+                  fmt::format("at most {} bytes are allowed; send less, or in several requests", limits.body_bytes));
+  }
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    if (reading_->parser->get().target().empty()) {
+      return refuse(414, fmt::format("the request line has more than {} bytes", limits.head_bytes));
+    }
+    return refuse(431, fmt::format("the request line and headers have more than {} bytes", limits.head_bytes));
+  }
+  refuse(400, fmt::format("this is not a request of HTTP/1.1: {}", error.message()));
+}
+
+// The answer can be read only by a client that speaks as this one does.
+void Connection::refuse_plain_http() {
+  transport_ = make_plain_transport(socket_.native_handle());
+  refuse(400, "this port speaks TLS: write https:// instead of http://");
 }
 
 // ---- Handling ----
 
 void Connection::handle() {
   request_ = host_->next_request++;
-  keep_alive_ = parser_->keep_alive();
+  keep_alive_ = reading_->parser->keep_alive();
+  is_http10_ = reading_->parser->get().version() < 11;
   HttpRequest request = take_request();
   wants_body_ = request.method != "HEAD";
+  if (reading_->rest.empty()) reading_.reset();
   enter(Phase::kHandling, kNoLimit);
-  const Responder responder(PendingAnswer::make(shared_from_this(), request_));
+  const std::uint64_t id = request_;
+  const Responder responder(make_pending_answer(shared_from_this(), id));
   try {
     host_->handler(std::move(request), responder);
   } catch (const std::exception& thrown) {
-    host_->log.error("a handler threw", {{"request", request_}, {"reason", thrown.what()}});
+    host_->log.error("a handler threw", {{"request", id}, {"reason", thrown.what()}});
   }
 }
 
 HttpRequest Connection::take_request() {
-  auto message = parser_->release();
-  HttpRequest request{.id = request_, .method = copy(message.method_string()), .peer = peer_};
+  auto message = reading_->parser->release();
+  HttpRequest request{
+      .id = request_, .method = copy(message.method_string()), .peer = peer_, .is_local = is_local_, .is_tls = is_tls_};
   const boost::beast::string_view target = message.target();
   const std::size_t question = target.find('?');
   request.path = copy(target.substr(0, question));
@@ -245,25 +332,6 @@ HttpRequest Connection::take_request() {
   return request;
 }
 
-bool Connection::post_answer(std::uint64_t id, HttpResponse response, Exchange::Sent& sent) {
-  if (loop_->is_here()) {
-    answer(id, std::move(response), std::move(sent));
-    return true;
-  }
-  // A refused post must leave `sent` to the caller, and a lambda that moved it away could not give it back.
-  return loop_->post([self = shared_from_this(), id, response = std::move(response), sent]() mutable {
-    self->answer(id, std::move(response), std::move(sent));
-  });
-}
-
-void Connection::answer(std::uint64_t id, HttpResponse response, Exchange::Sent sent) {
-  if (phase_ != Phase::kHandling || id != request_) {
-    if (sent) sent(false);
-    return;
-  }
-  write(std::move(response), id, wants_body_, std::move(sent));
-}
-
 void Connection::post_watch(std::uint64_t id, std::function<void()> gone) {
   (void)loop_->post(
       [self = shared_from_this(), id, gone = std::move(gone)]() mutable { self->watch(id, std::move(gone)); });
@@ -271,95 +339,28 @@ void Connection::post_watch(std::uint64_t id, std::function<void()> gone) {
 
 void Connection::watch(std::uint64_t id, std::function<void()> gone) {
   if (phase_ == Phase::kClosed && id == request_) return gone();
-  if (phase_ != Phase::kHandling || id != request_) return;
-  socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this(), id, gone = std::move(gone)](
-                                                           const error_code&) { self->on_readable(id, gone); });
+  if (phase_ != Phase::kHandling || id != request_ || gone_) return;
+  gone_ = std::move(gone);
+  watch_input();
 }
 
 // While a request is handled, the next one or the end of the client makes the socket readable.
-void Connection::on_readable(std::uint64_t id, const std::function<void()>& gone) {
-  if (id != request_) return;
-  if (phase_ == Phase::kClosed) return gone();
-  if (phase_ != Phase::kHandling) return;
-  char byte = 0;
-  error_code error;
-  const std::size_t count = socket_.receive(asio::buffer(&byte, 1), asio::ip::tcp::socket::message_peek, error);
-  if (error == asio::error::would_block) return watch(id, gone);
-  if (!error && count > 0) return;
+void Connection::look_for_end() {
+  if (!gone_) return;
+  const Transport::State state = transport_->peek().state;
+  if (state == Transport::State::kMoved) return;
+  if (state == Transport::State::kNeedsInput || state == Transport::State::kNeedsOutput) return watch_input();
   close();
-  gone();
 }
 
-// ---- Answering ----
+void Connection::forget_input() { reading_.reset(); }
 
-void Connection::refuse(const error_code& error) {
-  const HttpLimits& limits = host_->limits;
-  if (error == http::error::body_limit) {
-    return refuse(413,
-                  fmt::format("at most {} bytes are allowed; send less, or in several requests", limits.body_bytes));
-  }
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    if (parser_->get().target().empty()) {
-      return refuse(414, fmt::format("the request line has more than {} bytes", limits.head_bytes));
-    }
-    return refuse(431, fmt::format("the request line and headers have more than {} bytes", limits.head_bytes));
-  }
-  refuse(400, fmt::format("this is not a request of HTTP/1.1: {}", error.message()));
-}
-
-void Connection::refuse(int status, std::string detail) {
-  static constexpr std::array<std::pair<int, std::string_view>, 6> kNames = {{{400, "not_http"},
-                                                                              {408, "too_slow"},
-                                                                              {413, "body_too_large"},
-                                                                              {414, "target_too_long"},
-                                                                              {431, "head_too_large"},
-                                                                              {503, "busy"}}};
-  if (phase_ != Phase::kHandling) request_ = host_->next_request++;
-  for (const auto& [known, name] : kNames) {
-    if (known != status) continue;
-    keep_alive_ = false;
-    return write(problem_response({.kind = problem_kind(name), .detail = std::move(detail), .request = request_}),
-                 request_, true, {});
-  }
-}
-
-void Connection::write(HttpResponse response, std::uint64_t id, bool has_body, Exchange::Sent sent) {
-  keep_alive_ = keep_alive_ && !host_->stopping;
-  head_out_ = response_head(response, id, keep_alive_, host_->clock.wall_now());
-  body_out_ = has_body ? std::move(response.body) : std::string();
-  enter(Phase::kWriting, host_->limits.write);
-  const std::array<asio::const_buffer, 2> buffers = {asio::buffer(head_out_), asio::buffer(body_out_)};
-  asio::async_write(socket_, buffers,
-                    [self = shared_from_this(), sent = std::move(sent)](const error_code& error, std::size_t) {
-                      self->on_written(error, sent);
-                    });
-}
-
-void Connection::on_written(const error_code& error, const Exchange::Sent& sent) {
-  if (sent) sent(!error);
-  if (phase_ != Phase::kWriting) return;
-  if (error) return close();
-  if (!keep_alive_) return linger();
-  next_request();
-}
-
-// A client that still sends would lose our last answer to a reset, so we say that it was the last one and listen until
-// the client has gone, for a while.
-void Connection::linger() {
-  enter(Phase::kLingering, host_->limits.linger);
-  error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  drain();
-}
-
-void Connection::drain() {
-  buffer_.clear();
-  socket_.async_read_some(buffer_.prepare(kReadBytes),
-                          [self = shared_from_this()](const error_code& error, std::size_t) {
-                            if (self->phase_ != Phase::kLingering) return;
-                            if (error) return self->close();
-                            self->drain();
-                          });
+// Beside a stream, and after the last answer, nothing that the client says counts but its end.
+void Connection::skip_input() {
+  const Transport::State state = transport_->read(loop_->scratch()).state;
+  if (state == Transport::State::kMoved) return read_more();
+  if (state == Transport::State::kNeedsInput || state == Transport::State::kNeedsOutput) return watch_input();
+  close();
 }
 
 }  // namespace horae

@@ -9,9 +9,11 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 
@@ -44,6 +46,10 @@ class IoLoop {
     return true;
   }
 
+  // Where the loop's thread reads into, so that a connection that waits needs no buffer. What is left there when a
+  // callback returns is lost.
+  std::span<char> scratch() { return scratch_; }
+
   bool is_here() const { return id_ == std::this_thread::get_id(); }
 
   // Runs what was posted, then ends the thread. The loop has no connections any more.
@@ -70,10 +76,13 @@ class IoLoop {
     }
   }
 
+  static constexpr std::size_t kScratchBytes = 16 << 10;
+
   const Logger log_;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
   std::unordered_set<std::shared_ptr<Connection>> connections_;
+  std::vector<char> scratch_ = std::vector<char>(kScratchBytes);
   std::mutex mutex_;
   bool ended_ = false;  // guarded by mutex_
   std::atomic<std::thread::id> id_;

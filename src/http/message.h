@@ -23,7 +23,9 @@ struct HttpRequest {
   std::string query;     // "limit=10&queue=mail": without the question mark
   std::vector<HttpHeader> headers;
   std::string body;
-  std::string peer;  // "127.0.0.1:50312"
+  std::string peer;      // "127.0.0.1:50312"
+  bool is_local = true;  // it came in at an address that only this machine can reach
+  bool is_tls = false;   // it came in encrypted
 
   // The value of the first header with that name in any case; empty if there is none.
   std::string_view header(std::string_view name) const;

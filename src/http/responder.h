@@ -3,10 +3,22 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "http/message.h"
 
 namespace horae {
+
+// An answer without an end, piece by piece. Released when the client is gone, or when the server stops.
+class BodyStream {
+ public:
+  virtual ~BodyStream() = default;
+
+  // The next piece (64 KiB at most); empty if there is nothing at the moment. Called on a thread of the server, one
+  // call at a time, when all before it was handed to the network.
+  virtual std::string next() = 0;
+};
 
 // The place to which one answer goes. When the last handle is gone and nobody answered, it answers 500 by itself.
 //
@@ -19,6 +31,8 @@ class Exchange {
 
   virtual ~Exchange() = default;
   virtual void answer(HttpResponse response, Sent sent) = 0;
+  virtual void stream(HttpResponse head, std::shared_ptr<BodyStream> body) = 0;
+  virtual void resume() = 0;
   virtual void on_gone(std::function<void()> gone) = 0;
   virtual bool is_gone() const = 0;
 };
@@ -34,6 +48,17 @@ class Responder {
   void answer(HttpResponse response, Exchange::Sent sent = {}) const {
     exchange_->answer(std::move(response), std::move(sent));
   }
+
+  // Answers with `head`, whose body is empty, and then with the pieces of `body` as long as the client stays. It counts
+  // as the answer. Beyond HttpLimits::streams, and while the server stops, it answers 503 and releases `body`. A client
+  // that asked with HEAD gets the head only.
+  void stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
+    exchange_->stream(std::move(head), std::move(body));
+  }
+
+  // The stream's next() has something now. Cheap: many calls before the connection gets to it are one, and next() is
+  // never called inside of it. Without it, next() is called every HttpLimits::stream_pulse.
+  void resume() const { exchange_->resume(); }
 
   // For answers that take long: `gone` is called at most once, on a thread of the server, if the client closes its
   // connection (or its half of it) before it is answered. A client that has sent its next request already is not

@@ -34,14 +34,27 @@ const std::string& date_text(Instant now) {
   return text;
 }
 
+std::string length_header(const HttpResponse& response, BodyEnd end) {
+  switch (end) {
+    case BodyEnd::kLength:
+      return fmt::format("Content-Length: {}\r\n", response.body.size());
+    case BodyEnd::kLastChunk:
+      return "Transfer-Encoding: chunked\r\n";
+    case BodyEnd::kConnection:
+      return "";
+  }
+  return "";
+}
+
 }  // namespace
 
-std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now) {
+std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now,
+                          BodyEnd end) {
   std::string head = fmt::format(
-      "HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n"
+      "HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\nContent-Type: {}\r\n{}"
       "X-Content-Type-Options: nosniff\r\nX-Request-Id: {}\r\nConnection: {}\r\n",
-      response.status, reason_of(response.status), date_text(now), response.content_type, response.body.size(), request,
-      keep_alive ? "keep-alive" : "close");
+      response.status, reason_of(response.status), date_text(now), response.content_type, length_header(response, end),
+      request, keep_alive ? "keep-alive" : "close");
   for (const HttpHeader& header : response.headers) head += header.name + ": " + header.value + "\r\n";
   return head + "\r\n";
 }

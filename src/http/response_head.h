@@ -9,9 +9,17 @@
 
 namespace horae {
 
-// All that stands before the body, with the length of the body that `response` holds. `now` is for the Date.
+// How the client learns where the body ends.
+enum class BodyEnd {
+  kLength,      // by the length of the body that the response holds
+  kLastChunk,   // pieces follow, each with its length, and an empty one is the last
+  kConnection,  // pieces follow until the connection ends
+};
+
+// All that stands before the body. `now` is for the Date.
 //
 // Threads: any at once.
-std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now);
+std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now,
+                          BodyEnd end = BodyEnd::kLength);
 
 }  // namespace horae

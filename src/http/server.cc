@@ -5,15 +5,15 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
-#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
 #include "base/check.h"
-#include "base/quote.h"
 #include "http/connection.h"
 #include "http/io_loop.h"
+#include "http/listen_address.h"
+#include "http/tls_context.h"
 
 namespace horae {
 
@@ -25,26 +25,6 @@ namespace {
 
 constexpr int kBacklog = 1024;
 constexpr Duration kPauseAfterFailedAccept = std::chrono::milliseconds(100);
-
-Error malformed_address(std::string_view text) {
-  return {ErrorCode::kMalformed,
-          fmt::format("listen {}: give an address and a port: 127.0.0.1:3369 or [::1]:3369", quote(text))};
-}
-
-Result<tcp::endpoint> parse_endpoint(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return malformed_address(text);
-  std::string_view host = text.substr(0, colon);
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  error_code error;
-  const auto address = asio::ip::make_address(std::string(host), error);
-  const std::string_view digits = text.substr(colon + 1);
-  std::uint16_t port = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  const bool is_number = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-  if (error || !is_number) return malformed_address(text);
-  return tcp::endpoint(address, port);
-}
 
 std::string to_text(const tcp::endpoint& endpoint) {
   const auto address = endpoint.address();
@@ -78,6 +58,8 @@ class HttpServer::Core {
   }
 
   Result<void> start() {
+    if (auto checked = check_exposure(options_); !checked.ok()) return checked;
+    if (auto loaded = reload_certificates(); !loaded.ok()) return loaded;
     for (const std::string& text : options_.listen) {
       if (auto bound = bind(text); !bound.ok()) return bound;
     }
@@ -110,9 +92,26 @@ class HttpServer::Core {
     for (const auto& loop : loops_) loop->end();
   }
 
+  Result<void> reload_certificates() {
+    if (options_.tls.certificate.empty()) return {};
+    auto loaded = TlsContext::load(options_.tls);
+    if (!loaded.ok()) return loaded.error();
+    const std::lock_guard lock(mutex_);
+    tls_ = std::move(*loaded);
+    return {};
+  }
+
   std::vector<std::string> addresses() const {
     std::vector<std::string> all;
     for (const auto& acceptor : acceptors_) all.push_back(to_text(acceptor->local));
+    return all;
+  }
+
+  std::vector<std::string> urls() const {
+    std::vector<std::string> all;
+    for (const auto& acceptor : acceptors_) {
+      all.push_back((acceptor->is_tls ? "https://" : "http://") + to_text(acceptor->local));
+    }
     return all;
   }
 
@@ -129,19 +128,25 @@ class HttpServer::Core {
     tcp::acceptor acceptor;
     tcp::endpoint local;
     asio::steady_timer pause;
+    bool is_local = true;
+    bool is_tls = false;
     bool waits_for_room = false;
+    bool has_failed = false;  // at the last try
   };
 
   Result<void> bind(const std::string& text) {
-    const auto endpoint = parse_endpoint(text);
-    if (!endpoint.ok()) return endpoint.error();
+    const auto address = parse_listen_address(text);
+    if (!address.ok()) return address.error();
     auto made = std::make_unique<Acceptor>(loops_[0]->context());
+    made->is_local = address->is_loopback;
+    made->is_tls = wants_tls(*address, options_);
+    const tcp::endpoint endpoint(asio::ip::make_address(address->address), address->port);
     error_code error;
     tcp::acceptor& acceptor = made->acceptor;
-    acceptor.open(endpoint->protocol(), error);
+    acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error && endpoint->address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
-    if (!error) acceptor.bind(*endpoint, error);
+    if (!error && endpoint.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
+    if (!error) acceptor.bind(endpoint, error);
     if (!error) acceptor.listen(kBacklog, error);
     if (error) return listen_error(text, error);
     made->local = acceptor.local_endpoint();
@@ -161,9 +166,10 @@ class HttpServer::Core {
                    tcp::socket socket) {
     if (host_->stopping || !acceptor.acceptor.is_open()) return;
     if (error) return accept_later(acceptor, error);
+    acceptor.has_failed = false;
     const std::size_t count = add_connection();
-    (void)loop->post([this, loop, count, socket = std::move(socket)]() mutable {
-      adopt(loop, std::move(socket), count > options_.limits.connections);
+    (void)loop->post([this, loop, count, socket = std::move(socket), door = door_of(acceptor)]() mutable {
+      adopt(loop, std::move(socket), door, count > options_.limits.connections);
     });
     if (count < options_.limits.connections + kRefusedAtOnce) {
       accept(acceptor);
@@ -172,17 +178,27 @@ class HttpServer::Core {
     }
   }
 
+  ConnectionDoor door_of(const Acceptor& acceptor) const {
+    const std::lock_guard lock(mutex_);
+    return {.is_local = acceptor.is_local, .tls = acceptor.is_tls ? tls_ : nullptr};
+  }
+
   // On the connection's own thread from here on.
-  void adopt(const std::shared_ptr<IoLoop>& loop, tcp::socket socket, bool is_one_too_many) {
-    const auto connection = std::make_shared<Connection>(std::move(socket), loop, host_);
+  void adopt(const std::shared_ptr<IoLoop>& loop, tcp::socket socket, const ConnectionDoor& door,
+             bool is_one_too_many) {
+    const auto connection = std::make_shared<Connection>(std::move(socket), door, loop, host_);
     loop->connections().insert(connection);
     connection->start(is_one_too_many);
     if (host_->stopping) connection->finish();
   }
 
-  // Out of file descriptors, most likely: asking again at once would only burn the processor.
+  // Out of file descriptors, most likely: asking again at once would only burn the processor, and saying so each time
+  // would fill the log.
   void accept_later(Acceptor& acceptor, const error_code& error) {
-    host_->log.warn("cannot accept a connection", {{"reason", error.message()}});
+    if (!std::exchange(acceptor.has_failed, true)) {
+      host_->log.warn("cannot accept connections at present; those that are open go on",
+                      {{"address", to_text(acceptor.local)}, {"reason", error.message()}});
+    }
     acceptor.pause.expires_after(for_timer(kPauseAfterFailedAccept));
     acceptor.pause.async_wait([this, &acceptor](const error_code& cancelled) {
       if (!cancelled && !host_->stopping) accept(acceptor);
@@ -249,7 +265,8 @@ class HttpServer::Core {
 
   mutable std::mutex mutex_;
   std::condition_variable is_empty_;
-  std::size_t connections_ = 0;  // guarded by mutex_; accepted and not yet closed
+  std::size_t connections_ = 0;            // guarded by mutex_; accepted and not yet closed
+  std::shared_ptr<const TlsContext> tls_;  // guarded by mutex_; for new connections
 };
 
 HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
@@ -259,7 +276,9 @@ HttpServer::~HttpServer() { stop(Duration::zero()); }
 
 Result<void> HttpServer::start() { return core_->start(); }
 void HttpServer::stop(Duration grace) { core_->stop(grace); }
+Result<void> HttpServer::reload_certificates() { return core_->reload_certificates(); }
 std::vector<std::string> HttpServer::addresses() const { return core_->addresses(); }
+std::vector<std::string> HttpServer::urls() const { return core_->urls(); }
 std::uint16_t HttpServer::port() const { return core_->port(); }
 std::size_t HttpServer::connections() const { return core_->connections(); }
 

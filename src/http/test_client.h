@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,20 +16,43 @@ struct TestResponse {
   std::string body;
 };
 
+// What a client offers in the handshake of TLS.
+struct TestTls {
+  std::string trusted = {};           // the file with the certificates that it trusts; empty: it trusts all
+  std::string protocol = "http/1.1";  // by ALPN; empty: it does not say
+  bool is_old = false;                // no more than TLS 1.1
+};
+
 // Waits some seconds at most for anything, so that a test fails instead of hanging. Not for several threads at once.
 class TestClient {
  public:
   explicit TestClient(std::uint16_t port, bool ipv6 = false);
+  TestClient();  // has a socket, but is not connected
   ~TestClient();
   TestClient(TestClient&& other) noexcept;
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
+
+  void connect(std::uint16_t port, bool ipv6 = false);
+
+  // Makes the handshake. False if it fails.
+  bool start_tls(const TestTls& tls = {});
+  std::string server_name() const;      // the common name in the server's certificate
+  std::string chosen_protocol() const;  // by ALPN
+  bool was_told_the_end() const;        // by the server, as TLS asks for it
 
   // False if the server has closed the connection.
   bool send(std::string_view bytes);
 
   // The next response, or nothing if the server closed the connection instead. `to_head`: it has no body.
   std::optional<TestResponse> receive(bool to_head = false);
+
+  // After receive(true): the next piece of a chunked body, empty for the last one; nothing if the server closed the
+  // connection instead.
+  std::optional<std::string> receive_chunk();
+
+  // All that comes before the server closes the connection.
+  std::string receive_rest();
 
   // True if the server closes the connection without a further byte.
   bool is_closed_by_server();
@@ -42,9 +66,13 @@ class TestClient {
                     std::string_view headers = {});
 
  private:
-  bool fill();  // reads more into received_; false at the end
+  struct Tls;
+
+  bool fill();                                // reads more into received_; false at the end
+  std::optional<std::string> receive_line();  // without its end
 
   int socket_ = -1;
+  std::unique_ptr<Tls> tls_;
   std::string received_;
 };
 

@@ -1,0 +1,201 @@
+// How a connection writes: answers, refusals and streams.
+#include <fmt/format.h>
+
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "http/connection.h"
+#include "http/problem.h"
+#include "http/response_head.h"
+
+namespace horae {
+
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+constexpr std::size_t kJoinedBytes = 16 << 10;  // a body up to this goes out together with its head
+constexpr int kStreamSendBuffer = 128 << 10;    // what the kernel may hold for a slow reader
+
+}  // namespace
+
+std::string_view Connection::Output::rest() const {
+  if (done < head.size()) return std::string_view(head).substr(done);
+  return std::string_view(body).substr(done - head.size());
+}
+
+bool Connection::post_answer(std::uint64_t id, HttpResponse response, Exchange::Sent& sent) {
+  if (loop_->is_here()) {
+    answer(id, std::move(response), std::move(sent));
+    return true;
+  }
+  // A refused post must leave `sent` to the caller, and a lambda that moved it away could not give it back.
+  return loop_->post([self = shared_from_this(), id, response = std::move(response), sent]() mutable {
+    self->answer(id, std::move(response), std::move(sent));
+  });
+}
+
+void Connection::answer(std::uint64_t id, HttpResponse response, Exchange::Sent sent) {
+  if (phase_ != Phase::kHandling || id != request_) {
+    if (sent) sent(false);
+    return;
+  }
+  write(std::move(response), wants_body_, std::move(sent));
+}
+
+void Connection::refuse(int status, std::string detail) {
+  static constexpr std::array<std::pair<int, std::string_view>, 6> kNames = {{{400, "not_http"},
+                                                                              {408, "too_slow"},
+                                                                              {413, "body_too_large"},
+                                                                              {414, "target_too_long"},
+                                                                              {431, "head_too_large"},
+                                                                              {503, "busy"}}};
+  if (phase_ != Phase::kHandling) request_ = host_->next_request++;
+  for (const auto& [known, name] : kNames) {
+    if (known != status) continue;
+    keep_alive_ = false;
+    return write(problem_response({.kind = problem_kind(name), .detail = std::move(detail), .request = request_}), true,
+                 {});
+  }
+}
+
+void Connection::write(HttpResponse response, bool has_body, Exchange::Sent sent) {
+  gone_ = nullptr;
+  keep_alive_ = keep_alive_ && !host_->stopping;
+  sent_ = std::move(sent);
+  std::string head = response_head(response, request_, keep_alive_, host_->clock.wall_now());
+  put_out(std::move(head), has_body ? std::move(response.body) : std::string());
+}
+
+void Connection::put_out(std::string head, std::string body) {
+  output_ = {.head = std::move(head), .body = {}};
+  if (body.size() <= kJoinedBytes) {
+    output_.head += body;
+  } else {
+    output_.body = std::move(body);
+  }
+  enter(Phase::kWriting, host_->limits.write);
+  send();
+}
+
+void Connection::send() {
+  while (true) {
+    const std::string_view rest = output_.rest();
+    if (rest.empty()) return on_sent(true);
+    const Transport::Moved moved = transport_->write(rest);
+    if (moved.state == Transport::State::kNeedsOutput) return watch_output();
+    if (moved.state == Transport::State::kNeedsInput) return watch_input();
+    if (moved.state != Transport::State::kMoved) return on_sent(false);
+    output_.done += moved.count;
+  }
+}
+
+void Connection::on_sent(bool is_sent) {
+  if (const auto sent = std::exchange(sent_, nullptr)) sent(is_sent);
+  if (!is_sent) return close();
+  (void)std::exchange(output_, {});  // unlike an assignment, it gives the memory back
+  if (phase_ == Phase::kContinuing) {
+    phase_ = Phase::kBody;
+    return parse({});
+  }
+  if (stream_) {
+    enter(Phase::kStreaming, host_->limits.stream_pulse);
+    return soon(&Connection::pull);
+  }
+  if (!keep_alive_) return linger();
+  next_request();
+}
+
+// The time for the body runs already.
+void Connection::say_continue() {
+  output_ = {.head = std::string(kContinue), .body = {}};
+  send();
+}
+
+// A client that still sends would lose our last answer to a reset, so we say that it was the last one and listen until
+// the client has gone, for a while.
+void Connection::linger() {
+  enter(Phase::kLingering, host_->limits.linger);
+  forget_input();
+  transport_->say_end();
+  error_code ignored;
+  socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+  skip_input();
+}
+
+// ---- Streams ----
+
+void Connection::post_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body) {
+  if (loop_->is_here()) return begin_stream(id, std::move(head), std::move(body));
+  (void)loop_->post([self = shared_from_this(), id, head = std::move(head), body = std::move(body)]() mutable {
+    self->begin_stream(id, std::move(head), std::move(body));
+  });
+}
+
+void Connection::begin_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body) {
+  if (phase_ != Phase::kHandling || id != request_) return;
+  gone_ = nullptr;
+  if (wants_body_ && !has_room_for_stream()) {
+    const std::string detail =
+        fmt::format("{} streams are open already, or the server stops; close one, or try later", host_->limits.streams);
+    return write(problem_response({.kind = problem_kind("busy"), .detail = detail, .request = id}), true, {});
+  }
+  keep_alive_ = keep_alive_ && !wants_body_ && !host_->stopping;
+  const BodyEnd end = is_http10_ ? BodyEnd::kConnection : BodyEnd::kLastChunk;
+  if (wants_body_) {
+    stream_ = std::move(body);
+    forget_input();
+    error_code ignored;
+    socket_.set_option(boost::asio::socket_base::send_buffer_size(kStreamSendBuffer), ignored);
+  }
+  put_out(response_head(head, id, keep_alive_, host_->clock.wall_now(), end), {});
+}
+
+// Takes the room if there is some.
+bool Connection::has_room_for_stream() {
+  if (host_->stopping) return false;
+  if (host_->streams++ < host_->limits.streams) return true;
+  --host_->streams;
+  return false;
+}
+
+void Connection::post_resume() {
+  if (is_resumed_.exchange(true)) return;
+  (void)loop_->post([self = shared_from_this()] { self->resume(); });
+}
+
+// What is added from now on needs another call; what was added before is seen by this one.
+void Connection::resume() {
+  is_resumed_ = false;
+  pull();
+}
+
+// While a piece is on its way nothing is pulled: the source keeps what the client has no time for.
+void Connection::pull() {
+  if (phase_ != Phase::kStreaming) return;
+  std::string piece;
+  try {
+    piece = stream_->next();
+  } catch (const std::exception& thrown) {
+    host_->log.error("a stream threw", {{"request", request_}, {"reason", thrown.what()}});
+    return close();
+  }
+  if (piece.empty()) {
+    enter(Phase::kStreaming, host_->limits.stream_pulse);
+    return watch_input();
+  }
+  if (is_http10_) return put_out({}, std::move(piece));
+  std::string length = fmt::format("{:x}\r\n", piece.size());
+  put_out(std::move(length), std::move(piece) + "\r\n");
+}
+
+// All before it was written, so these few bytes find room as well.
+void Connection::end_stream() {
+  if (!is_http10_) (void)transport_->write(kLastChunk);
+  close();
+}
+
+}  // namespace horae

@@ -1,0 +1,65 @@
+#include "http/pending_answer.h"
+
+#include <atomic>
+#include <utility>
+
+#include "http/connection.h"
+#include "http/problem.h"
+
+namespace horae {
+namespace {
+
+HttpResponse internal_error(std::uint64_t request) {
+  return problem_response({.kind = problem_kind("internal"),
+                           .detail = "the request was dropped without an answer: this is a bug; see the log",
+                           .request = request});
+}
+
+class PendingAnswer final : public Exchange, public std::enable_shared_from_this<PendingAnswer> {
+ public:
+  PendingAnswer(std::shared_ptr<Connection> connection, std::uint64_t id)
+      : connection_(std::move(connection)), id_(id) {}
+  ~PendingAnswer() override {
+    if (!answered_) PendingAnswer::answer(internal_error(id_), {});
+  }
+  PendingAnswer(const PendingAnswer&) = delete;
+  PendingAnswer& operator=(const PendingAnswer&) = delete;
+
+  void answer(HttpResponse response, Sent sent) override {
+    const bool first = !answered_.exchange(true);
+    const bool posted = first && !gone_ && connection_->post_answer(id_, std::move(response), sent);
+    if (!posted && sent) sent(false);
+  }
+
+  void stream(HttpResponse head, std::shared_ptr<BodyStream> body) override {
+    const bool first = !answered_.exchange(true);
+    if (first && !gone_) connection_->post_stream(id_, std::move(head), std::move(body));
+  }
+
+  void resume() override { connection_->post_resume(); }
+
+  // The connection calls back on its own thread, so a weak pointer keeps the two from holding each other.
+  void on_gone(std::function<void()> gone) override {
+    connection_->post_watch(id_, [weak = weak_from_this(), gone = std::move(gone)] {
+      const auto exchange = weak.lock();
+      if (!exchange || exchange->answered_ || exchange->gone_.exchange(true)) return;
+      gone();
+    });
+  }
+
+  bool is_gone() const override { return gone_; }
+
+ private:
+  const std::shared_ptr<Connection> connection_;
+  const std::uint64_t id_;
+  std::atomic<bool> answered_ = false;
+  std::atomic<bool> gone_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id) {
+  return std::make_shared<PendingAnswer>(std::move(connection), id);
+}
+
+}  // namespace horae

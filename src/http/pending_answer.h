@@ -1,0 +1,16 @@
+// The way back from a handler to its connection. Private to the server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "http/responder.h"
+
+namespace horae {
+
+class Connection;
+
+// The Exchange of request `id` of the connection, which it keeps alive.
+std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id);
+
+}  // namespace horae
