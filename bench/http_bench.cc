@@ -23,6 +23,7 @@
 #include "engine/claimer.h"
 #include "engine/runner.h"
 #include "http/api.h"
+#include "http/hinting_tasks.h"
 #include "http/measured_tasks.h"
 #include "http/server.h"
 #include "store/combiner.h"
@@ -42,18 +43,22 @@ class Node {
  public:
   explicit Node(const std::string& url)
       : store_(open_sqlite_store(url, clock_).value()),
-        tasks_(store_->tasks(), metrics_, clock_),
+        measured_(store_->tasks(), metrics_, clock_),
         log_(std::cerr, clock_, {.level = LogLevel::kWarn}),
         claimer_(tasks_, log_, [this] { waker_.wake(); }),
         combiner_(tasks_),
         api_({.combiner = combiner_,
               .tasks = tasks_,
               .queues = store_->queues(),
+              .access = store_->tokens(),
+              .cluster = store_->cluster(),
+              .events = events_,
               .claimer = claimer_,
               .clock = clock_,
               .random = random_,
               .ids = ids_,
               .metrics = metrics_,
+              .node = "worker-0",
               .log = log_,
               .on_ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); }}),
         runner_(clock_, log_),
@@ -87,8 +92,10 @@ class Node {
   SystemRandom random_;
   UuidSource ids_{clock_, random_};
   Metrics metrics_;
+  EventRing events_;
   std::unique_ptr<Store> store_;
-  MeasuredTasks tasks_;
+  MeasuredTasks measured_;
+  HintingTasks tasks_{measured_, [this](std::span<const Hint> hints) { events_.add(hints); }};
   Logger log_;
   Waker waker_;
   Claimer claimer_;

@@ -6,6 +6,8 @@
 #include "base/uuid.h"
 #include "engine/engine.h"
 #include "http/api.h"
+#include "http/event_ring.h"
+#include "http/hinting_tasks.h"
 #include "http/measured_tasks.h"
 #include "http/server.h"
 #include "store/combiner.h"
@@ -13,11 +15,11 @@
 namespace horae {
 namespace {
 
-// The same store, with its calls counted and timed.
+// The same store, with its calls counted and timed, and with hints at what they did.
 class MeasuredStore final : public Store {
  public:
-  MeasuredStore(Store& store, Metrics& metrics, const Clock& clock)
-      : store_(store), tasks_(store.tasks(), metrics, clock) {}
+  MeasuredStore(Store& store, Metrics& metrics, const Clock& clock, HintingTasks::Tell tell)
+      : store_(store), measured_(store.tasks(), metrics, clock), tasks_(measured_, std::move(tell)) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return store_.queues(); }
@@ -28,7 +30,8 @@ class MeasuredStore final : public Store {
 
  private:
   Store& store_;
-  MeasuredTasks tasks_;
+  MeasuredTasks measured_;
+  HintingTasks tasks_;
 };
 
 }  // namespace
@@ -38,10 +41,10 @@ class Node::Parts {
   Parts(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log)
       : grace_(config.grace),
         ids_(clock, random_),
-        store_(store, metrics_, clock),
+        store_(store, metrics_, clock, [this](std::span<const Hint> hints) { events_.add(hints); }),
         combiner_(store_.tasks(), config.combiner),
         engine_(store_, clock, random_, owner, log, config.engine),
-        api_(api_parts(clock, log), config.api),
+        api_(api_parts(clock, owner, log), config.api),
         server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
           api_.handle(std::move(request), responder);
         }) {}
@@ -68,16 +71,19 @@ class Node::Parts {
   const HttpServer& server() const { return server_; }
 
  private:
-  ApiParts api_parts(const Clock& clock, const Logger& log) {
+  ApiParts api_parts(const Clock& clock, const std::string& owner, const Logger& log) {
     return {.combiner = combiner_,
             .tasks = store_.tasks(),
             .queues = store_.queues(),
             .access = store_.tokens(),
+            .cluster = store_.cluster(),
+            .events = events_,
             .claimer = engine_.claimer(),
             .clock = clock,
             .random = random_,
             .ids = ids_,
             .metrics = metrics_,
+            .node = owner,
             .log = log,
             .on_ready = [this](const std::vector<std::string>& queues) { engine_.on_ready(queues); },
             .on_ready_somewhere = [this] { engine_.claimer().on_ready_anywhere(); },
@@ -91,6 +97,7 @@ class Node::Parts {
   SystemRandom random_;
   UuidSource ids_;
   Metrics metrics_;
+  EventRing events_;
   MeasuredStore store_;
   Combiner combiner_;
   Engine engine_;

@@ -18,16 +18,6 @@ bool is_json_type(std::string_view type) {
   return equals_ignoring_case(type, kJsonType);
 }
 
-// A page of another site may send us requests through its reader's browser; it says so by itself.
-bool is_from_another_site(const HttpRequest& request) {
-  if (request.method == "GET" || request.method == "HEAD") return false;
-  if (request.header("Sec-Fetch-Site") == "cross-site") return true;
-  const std::string_view origin = request.header("Origin");
-  if (origin.empty()) return false;
-  const std::size_t scheme = origin.find("://");
-  return scheme == std::string_view::npos || origin.substr(scheme + 3) != request.header("Host");
-}
-
 HttpResponse no_route(const RouteMatch& match, const HttpRequest& request) {
   if (match.allowed.empty()) {
     return problem_response({.kind = problem_kind("no_such_path"),
@@ -50,9 +40,6 @@ std::optional<Problem> fault_of(const Call& call) {
   const auto problem = [](std::string_view name, std::string detail) {
     return Problem{.kind = problem_kind(name), .detail = std::move(detail)};
   };
-  if (is_from_another_site(request)) {
-    return problem("forbidden", "this request comes from a page of another site; call from a program, or from here");
-  }
   if (call.route->body.empty()) return std::nullopt;
   if (request.body.empty()) {
     if (call.route->body_is_optional) return std::nullopt;
@@ -78,7 +65,9 @@ std::string leased_tasks(const std::vector<LeasedTask>& tasks) {
 }  // namespace
 
 Api::Api(ApiParts parts, ApiOptions options)
-    : parts_(std::move(parts)), pool_(options.read_threads, options.max_waiting_reads) {}
+    : parts_(std::move(parts)),
+      gate_(parts_.gate, options.gate),
+      pool_(options.read_threads, options.max_waiting_reads) {}
 
 Api::~Api() { stop(); }
 
@@ -93,15 +82,30 @@ void Api::handle(HttpRequest request, const Responder& responder) {
                                                 .responder = responder,
                                                 .route = match.route,
                                                 .arguments = std::move(match.arguments)});
-  call->on_answer = [this, begun = parts_.clock.now(), route = match.route](int status) {
-    parts_.metrics.observe_request(*route, status, parts_.clock.now() - begun);
+  call->on_answer = [this, begun = parts_.clock.now(), asked = call.get()](int status) {
+    parts_.metrics.observe_request(*asked->route, status, parts_.clock.now() - begun);
+    if (asked->route->access == Access::kAdmin) audit(*asked, status);
   };
+  Gate::Decision decision = gate_.decide(call->request, match.route->access);
+  if (decision.refusal) return call->fail(std::move(*decision.refusal));
+  call->principal = std::move(decision.principal);
   if (match.is_malformed) return call->fail(problem_kind("malformed"), "path: it has a bad % escape, or is not UTF-8");
   if (auto fault = fault_of(*call)) return call->fail(fault->kind, std::move(fault->detail));
   auto query = read_query(call->request.query, *match.route);
   if (!query.ok()) return call->fail(query.error());
   call->query = std::move(*query);
   match.route->handle(*this, call);
+}
+
+// Who changed what, also those who were not let.
+void Api::audit(const Call& call, int status) const {
+  const std::string& token = call.principal.token_id;
+  parts_.log.info("audit", {{"call", std::string(call.route->name)},
+                            {"path", call.request.path},
+                            {"token", token.empty() ? "none" : token},
+                            {"peer", call.request.peer},
+                            {"status", status},
+                            {"request", call.request.id}});
 }
 
 void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {

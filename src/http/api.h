@@ -15,12 +15,16 @@
 #include "base/uuid.h"
 #include "engine/claimer.h"
 #include "engine/dispatcher.h"
+#include "http/event_ring.h"
+#include "http/gate.h"
 #include "http/metrics.h"
 #include "http/read_pool.h"
 #include "http/route.h"
+#include "store/cluster_store.h"
 #include "store/combiner.h"
 #include "store/queue_store.h"
 #include "store/task_store.h"
+#include "store/token_store.h"
 
 namespace horae {
 
@@ -29,24 +33,31 @@ struct ApiParts {
   Combiner& combiner;
   TaskStore& tasks;  // for reads
   QueueStore& queues;
+  TokenStore& access;  // who may call
+  ClusterStore& cluster;
+  EventRing& events;
   Claimer& claimer;
   const Clock& clock;
   Random& random;
   UuidSource& ids;
   Metrics& metrics;
+  std::string node;  // its id: "worker-7"
   Logger log;
   std::function<void(const std::vector<std::string>&)> on_ready;  // tasks have become ready in these queues
   std::function<void()> on_ready_somewhere = [] {};               // the same, in queues that nobody knows here
   std::function<void()> on_scheduled = [] {};                     // tasks wait for their time
   std::function<void()> on_cancelled = [] {};                     // tasks were cancelled that may run on this node
   std::function<void()> on_control = [] {};                       // queues or the scheduler were stopped or started
+  std::function<void()> on_access = [] {};                        // a token was made or revoked here
   std::function<DispatcherStatus()> scheduler_status = {};        // none: a node without slots
   std::function<Result<void>()> readiness = {};                   // beyond the store: why the node is not ready
+  GateParts gate = {};
 };
 
 struct ApiOptions {
   int read_threads = 2;
   std::size_t max_waiting_reads = 256;  // beyond: 503
+  GateOptions gate;
 };
 
 // Threads: handle() from any thread at once, and it does not wait; start(), end_waits() and stop() by one thread.
@@ -89,6 +100,7 @@ class Api {
   };
   using WaitId = std::uint64_t;
 
+  void audit(const Call& call, int status) const;
   bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                Result<std::vector<LeasedTask>> given);
   void set_ticket(WaitId id, Claimer::Ticket ticket);
@@ -97,6 +109,7 @@ class Api {
   void release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks);
 
   const ApiParts parts_;
+  const Gate gate_;
   ReadPool pool_;
 
   std::mutex mutex_;

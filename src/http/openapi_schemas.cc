@@ -147,6 +147,16 @@ constexpr std::array kSchemas = {
     NamedSchema{"SchedulerMessage",
                 R"({"type":"object","required":["message"],"properties":{"message":{"type":"string"}}})"},
     NamedSchema{"SchedulerError", R"({"type":"object","required":["error"],"properties":{"error":{"type":"string"}}})"},
+    NamedSchema{"Explanation", R"({"type":"object","required":["id","queue","state","reasons"],"properties":{
+      "id":{"type":"string","format":"uuid"},"queue":{"type":"string"},"state":{"$ref":"#/components/schemas/State"},
+      "ahead":{"type":"integer","description":"Tasks that are claimed before it, counted to 10,000"},
+      "reasons":{"type":"array","items":{"type":"object","required":["code","detail"],"properties":{
+      "code":{"enum":["not_due","scheduler_stopped","queue_paused","no_worker","behind_others","next","running",
+      "finished"]},"detail":{"type":"string"}}}}}})"},
+    NamedSchema{"Nodes", R"({"type":"object","required":["nodes"],"properties":{"nodes":{"type":"array","items":{
+      "type":"object","required":["id","address","version","started_at","last_seen"],"properties":{
+      "id":{"type":"string"},"address":{"type":"string"},"version":{"type":"string"},
+      "started_at":{"type":"string","format":"date-time"},"last_seen":{"type":"string","format":"date-time"}}}}}})"},
     NamedSchema{"Status", R"({"type":"object","required":["status","version"],"properties":{
       "status":{"type":"string"},"version":{"type":"string"}}})"},
 };

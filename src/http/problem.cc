@@ -69,8 +69,9 @@ HttpResponse problem_response(const Problem& problem) {
   HttpResponse response{.status = problem.kind.status, .content_type = std::string(kProblemType)};
   append_problem(response.body, problem);
   if (response.status == 429 || response.status == 503) {
-    response.headers.push_back({"Retry-After", std::string(kRetryAfterSeconds)});
+    response.headers.push_back({"Retry-After", std::to_string(problem.retry_after_seconds)});
   }
+  if (response.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
   return response;
 }
 

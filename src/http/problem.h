@@ -20,7 +20,7 @@
 namespace horae {
 
 inline constexpr std::string_view kProblemType = "application/problem+json";
-inline constexpr std::string_view kRetryAfterSeconds = "1";  // said with 429 and 503
+inline constexpr int kRetryAfterSeconds = 1;  // said with 429 and 503 if nobody knows better
 
 struct ProblemKind {
   std::string_view name;  // the end of the `type`: "urn:horae:problem:" + name
@@ -44,6 +44,7 @@ struct Problem {
   const ProblemKind& kind;
   std::string detail;
   std::uint64_t request = 0;  // its id, if known
+  int retry_after_seconds = kRetryAfterSeconds;
 };
 
 // The document.

@@ -58,7 +58,7 @@ std::string names_of(const std::vector<Parameter>& parameters) {
 std::span<const Route> routes() {
   static const std::vector<Route> kAll = [] {
     std::vector<Route> all;
-    for (auto part : {task_routes(), worker_routes(), queue_routes(), seed_routes(), node_routes()}) {
+    for (auto part : {task_routes(), worker_routes(), queue_routes(), cluster_routes(), seed_routes(), node_routes()}) {
       std::ranges::move(part, std::back_inserter(all));
     }
     return all;
@@ -71,6 +71,11 @@ std::vector<Answer> documented_answers(const Route& route) {
   const auto add = [&](int status, std::string_view description) {
     if (std::ranges::find(answers, status, &Answer::status) == answers.end()) answers.push_back({status, description});
   };
+  if (route.access != Access::kOpen) {
+    add(401, "A token is needed, or this one is not known");
+    add(403, "The token is not for this, or the request comes from another site");
+    add(429, "This token has called too often; `Retry-After` says when to come again");
+  }
   if (!route.body.empty() || !route.parameters.empty()) add(400, "The request cannot be read");
   if (!route.body.empty()) {
     add(413, "The body is larger than 1 MiB");
@@ -144,10 +149,32 @@ void Call::answer(HttpResponse response, Exchange::Sent sent) const {
   responder.answer(std::move(response), std::move(sent));
 }
 
+void Call::stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
+  if (on_answer) on_answer(head.status);
+  responder.stream(std::move(head), std::move(body));
+}
+
+Result<void> Call::check_scope(std::string_view queue) const {
+  if (principal.allows(queue)) return {};
+  return Error{ErrorCode::kForbidden, fmt::format("queue {}: token {} is for {} only", quote(queue), principal.token_id,
+                                                  fmt::join(principal.scope->patterns(), ", "))};
+}
+
+Result<void> Call::check_scope_of_all() const {
+  if (principal.scope == nullptr) return {};
+  return Error{ErrorCode::kForbidden, fmt::format("this concerns all queues, and token {} is for {} only",
+                                                  principal.token_id, fmt::join(principal.scope->patterns(), ", "))};
+}
+
 void Call::fail(const Error& error) const { fail(problem_kind(error.code), error.message); }
 
 void Call::fail(const ProblemKind& kind, std::string detail) const {
-  answer(problem_response({.kind = kind, .detail = std::move(detail), .request = request.id}));
+  fail({.kind = kind, .detail = std::move(detail)});
+}
+
+void Call::fail(Problem problem) const {
+  problem.request = request.id;
+  answer(problem_response(problem));
 }
 
 }  // namespace horae

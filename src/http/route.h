@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "http/message.h"
+#include "http/principal.h"
 #include "http/problem.h"
 #include "http/responder.h"
 
@@ -43,6 +44,7 @@ struct Route {
   std::string_view name;     // "get_task": unique, for the OpenAPI document and metrics
   std::string_view tag;
   std::string_view summary;
+  Access access = Access::kAdmin;
   std::string_view body = {};     // the name of the schema of the body; empty if none is read
   bool body_is_optional = false;  // an empty one will do
   std::vector<Parameter> parameters = {};
@@ -75,6 +77,7 @@ class Call {
   Responder responder;
   const Route* route = nullptr;
   std::vector<std::string> arguments;
+  Principal principal = {};
   Query query = {};
   std::function<void(int status)> on_answer = {};
 
@@ -83,8 +86,16 @@ class Call {
 
   void answer(int status, std::string json) const;
   void answer(HttpResponse response, Exchange::Sent sent = {}) const;
+  void stream(HttpResponse head, std::shared_ptr<BodyStream> body) const;
   void fail(const Error& error) const;
   void fail(const ProblemKind& kind, std::string detail) const;
+  void fail(Problem problem) const;
+
+  // kForbidden if the caller's token is not for this queue.
+  Result<void> check_scope(std::string_view queue) const;
+
+  // kForbidden if it is not for all queues, for what concerns them all.
+  Result<void> check_scope_of_all() const;
 };
 
 // The parts of a query that the route knows, each once.

@@ -9,9 +9,10 @@ namespace horae {
 
 std::vector<Route> task_routes();    // /v1/tasks
 std::vector<Route> worker_routes();  // /v1/workers, /v1/claim, /v1/settle
-std::vector<Route> queue_routes();   // /v1/queues, /v1/scheduler
-std::vector<Route> seed_routes();    // /tasks, /scheduler: as the documents that Horae grew from have them
-std::vector<Route> node_routes();    // /healthz, /readyz, /metrics, /openapi.json, /docs
+std::vector<Route> queue_routes();
+std::vector<Route> cluster_routes();  // /v1/queues, /v1/scheduler
+std::vector<Route> seed_routes();     // /tasks, /scheduler: as the documents that Horae grew from have them
+std::vector<Route> node_routes();     // /healthz, /readyz, /metrics, /openapi.json, /docs
 
 // Starts or stops claims on all nodes; true if that was a change. Waits for the store.
 Result<bool> set_running(const Api& api, bool running);

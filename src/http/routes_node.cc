@@ -55,6 +55,7 @@ void set_gauges(const Api& api) {
 
 // Counts of a store that is away stay as they were; horae_store_up tells.
 void get_metrics(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call] {
     const auto queues = api.parts().queues.queues();
     if (queues.ok()) api.parts().metrics.set_queues(*queues);
@@ -83,6 +84,7 @@ std::vector<Route> node_routes() {
        .name = "get_health",
        .tag = "node",
        .summary = "Whether the process answers",
+       .access = Access::kOpen,
        .answers = {{200, "It does", "Status"}},
        .handle = get_health},
       {.method = "GET",
@@ -90,6 +92,7 @@ std::vector<Route> node_routes() {
        .name = "get_readiness",
        .tag = "node",
        .summary = "Whether requests can be served: false while the store is away",
+       .access = Access::kOpen,
        .answers = {{200, "They can", "Status"}, {503, "They cannot, and why"}},
        .handle = get_readiness},
       {.method = "GET",
@@ -97,6 +100,7 @@ std::vector<Route> node_routes() {
        .name = "get_metrics",
        .tag = "node",
        .summary = "Metrics for Prometheus",
+       .access = Access::kRead,
        .answers = {{200, "Prometheus text format", "text/plain"}, {503, "Too many reads wait"}},
        .handle = get_metrics},
       {.method = "GET",
@@ -104,6 +108,7 @@ std::vector<Route> node_routes() {
        .name = "get_openapi",
        .tag = "node",
        .summary = "This document",
+       .access = Access::kOpen,
        .answers = {{200, "OpenAPI 3.1", "application/json"}},
        .handle = get_openapi},
       {.method = "GET",
@@ -111,6 +116,7 @@ std::vector<Route> node_routes() {
        .name = "get_docs",
        .tag = "node",
        .summary = "A page to read and try all of this",
+       .access = Access::kOpen,
        .answers = {{200, "HTML", "text/html"}},
        .handle = get_docs},
   };

@@ -18,8 +18,9 @@ using CallPtr = std::shared_ptr<Call>;
 
 void list_queues(Api& api, const CallPtr& call) {
   api.read(call, [&api, call] {
-    const auto list = api.parts().queues.queues();
+    auto list = api.parts().queues.queues();
     if (!list.ok()) return call->fail(list.error());
+    std::erase_if(list->queues, [&](const QueueInfo& queue) { return !call->principal.allows(queue.name); });
     std::string json;
     JsonObject object(json);
     append_json_array(object.key("queues"), list->queues, append_queue);
@@ -30,6 +31,7 @@ void list_queues(Api& api, const CallPtr& call) {
 }
 
 void get_queue(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope(call->arguments[0]); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call] {
     const auto list = api.parts().queues.queues();
     if (!list.ok()) return call->fail(list.error());
@@ -47,6 +49,7 @@ void get_queue(Api& api, const CallPtr& call) {
 void configure(Api& api, const CallPtr& call, const QueueChange& change) {
   const std::string& queue = call->arguments[0];
   if (auto checked = check_queue_name(queue); !checked.ok()) return call->fail(checked.error());
+  if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call, change, queue] {
     const auto settings = api.parts().queues.configure(queue, change);
     if (!settings.ok()) return call->fail(settings.error());
@@ -118,6 +121,7 @@ std::string scheduler_json(const Api& api, bool running) {
 }
 
 void get_scheduler(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call] {
     const auto running = api.parts().queues.scheduler_running();
     if (!running.ok()) return call->fail(running.error());
@@ -126,6 +130,7 @@ void get_scheduler(Api& api, const CallPtr& call) {
 }
 
 void set_scheduler(Api& api, const CallPtr& call, bool running) {
+  if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call, running] {
     const auto changed = set_running(api, running);
     if (!changed.ok()) return call->fail(changed.error());
@@ -149,6 +154,7 @@ std::vector<Route> scheduler_routes() {
        .name = "get_scheduler",
        .tag = "scheduler",
        .summary = "Whether tasks are given out, and how this node's own slots stand",
+       .access = Access::kRead,
        .answers = {{200, "The status", "Scheduler"}, {503, kAway}},
        .handle = get_scheduler},
       {.method = "POST",
@@ -156,6 +162,7 @@ std::vector<Route> scheduler_routes() {
        .name = "start_scheduler",
        .tag = "scheduler",
        .summary = "Give out tasks again, on all nodes",
+       .access = Access::kAdmin,
        .answers = {{200, "It runs; `changed` says if it did not before", "SchedulerChange"}, {503, kAway}},
        .handle = start_scheduler},
       {.method = "POST",
@@ -163,6 +170,7 @@ std::vector<Route> scheduler_routes() {
        .name = "stop_scheduler",
        .tag = "scheduler",
        .summary = "Give out no more tasks on any node until it is started again; running ones go on",
+       .access = Access::kAdmin,
        .answers = {{200, "It is stopped; `changed` says if it was not before", "SchedulerChange"}, {503, kAway}},
        .handle = stop_scheduler},
   };
@@ -190,6 +198,7 @@ std::vector<Route> queue_routes() {
        .name = "list_queues",
        .tag = "queues",
        .summary = "All queues with their settings, counts and oldest wait",
+       .access = Access::kRead,
        .answers = {{200, "The queues by name", "Queues"}, {503, kAway}},
        .handle = list_queues},
       {.method = "GET",
@@ -197,6 +206,7 @@ std::vector<Route> queue_routes() {
        .name = "get_queue",
        .tag = "queues",
        .summary = "One queue with its settings, counts and oldest wait",
+       .access = Access::kRead,
        .answers = {{200, "The queue", "Queue"}, {404, "There is no such queue"}, {503, kAway}},
        .handle = get_queue},
       {.method = "PATCH",
@@ -204,6 +214,7 @@ std::vector<Route> queue_routes() {
        .name = "change_queue",
        .tag = "queues",
        .summary = "Change settings of a queue: paused, ageing rate, retention",
+       .access = Access::kAdmin,
        .body = "QueueChange",
        .answers = change_answers,
        .handle = change_queue},
@@ -212,6 +223,7 @@ std::vector<Route> queue_routes() {
        .name = "pause_queue",
        .tag = "queues",
        .summary = "Give out no more tasks of a queue",
+       .access = Access::kAdmin,
        .answers = change_answers,
        .handle = pause_queue},
       {.method = "POST",
@@ -219,6 +231,7 @@ std::vector<Route> queue_routes() {
        .name = "resume_queue",
        .tag = "queues",
        .summary = "Give out tasks of a queue again",
+       .access = Access::kAdmin,
        .answers = change_answers,
        .handle = resume_queue},
   };

@@ -125,6 +125,7 @@ void answer_scheduled(Api& api, const CallPtr& call, TaskView view) {
 }
 
 void schedule_task(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope(kQueue); !allowed.ok()) return call->fail(allowed.error());
   auto task = read_request(call->request.body);
   if (!task.ok()) return fail(*call, task.error());
   const TaskView view{.id = api.parts().ids.next(),
@@ -161,6 +162,7 @@ Result<std::vector<TaskView>> newest_tasks(TaskStore& tasks) {
 }
 
 void list_tasks(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope(kQueue); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call] {
     const auto views = newest_tasks(api.parts().tasks);
     if (!views.ok()) return fail(*call, views.error());
@@ -171,6 +173,7 @@ void list_tasks(Api& api, const CallPtr& call) {
 }
 
 void get_task(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope(kQueue); !allowed.ok()) return call->fail(allowed.error());
   const auto id = parse_uuid(call->arguments[0]);
   const Error not_found = {ErrorCode::kNotFound, fmt::format("Task not found: {}", quote(call->arguments[0]))};
   if (!id.ok()) return fail(*call, not_found);
@@ -192,6 +195,7 @@ struct Words {
 };
 
 void set_scheduler(Api& api, const CallPtr& call, bool running, Words words) {
+  if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call, running, words] {
     const auto changed = set_running(api, running);
     if (!changed.ok()) return fail(*call, changed.error());
@@ -222,6 +226,7 @@ std::vector<Route> seed_routes() {
        .name = "tms_schedule_task",
        .tag = "seeds",
        .summary = "Schedule a task that sleeps (task management system)",
+       .access = Access::kSubmit,
        .body = "ScheduleTaskRequest",
        .answers = {{200, "The task", "TaskResponse"}, {400, "Invalid request payload"}, {500, kFailed}},
        .handle = schedule_task},
@@ -230,6 +235,7 @@ std::vector<Route> seed_routes() {
        .name = "tms_list_tasks",
        .tag = "seeds",
        .summary = "The newest 1,000 tasks of queue tms (task management system)",
+       .access = Access::kRead,
        .answers = {{200, "The tasks", "TaskResponses"}, {500, kFailed}, {503, kBusy}},
        .handle = list_tasks},
       {.method = "GET",
@@ -237,6 +243,7 @@ std::vector<Route> seed_routes() {
        .name = "tms_get_task",
        .tag = "seeds",
        .summary = "A task of queue tms (task management system)",
+       .access = Access::kRead,
        .answers = {{200, "The task", "TaskResponse"}, {404, "Task not found"}, {500, kFailed}, {503, kBusy}},
        .handle = get_task},
       {.method = "POST",
@@ -244,6 +251,7 @@ std::vector<Route> seed_routes() {
        .name = "master_start_scheduler",
        .tag = "seeds",
        .summary = "Start the scheduler (master/slave)",
+       .access = Access::kAdmin,
        .answers = {{200, "Scheduler has successfully started", "SchedulerMessage"},
                    {400, "Scheduler already running, no change", "SchedulerError"},
                    {500, kFailed},
@@ -254,6 +262,7 @@ std::vector<Route> seed_routes() {
        .name = "master_stop_scheduler",
        .tag = "seeds",
        .summary = "Stop the scheduler (master/slave)",
+       .access = Access::kAdmin,
        .answers = {{200, "Scheduler has successfully stopped", "SchedulerMessage"},
                    {400, "Scheduler was not running, no change", "SchedulerError"},
                    {500, kFailed},

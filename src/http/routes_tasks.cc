@@ -35,6 +35,7 @@ void answer_submitted(const Call& call, const SubmitOutcome& outcome) {
 void submit_task(Api& api, const CallPtr& call) {
   auto task = read_new_task(call->request.body);
   if (!task.ok()) return call->fail(task.error());
+  if (auto allowed = call->check_scope(task->queue); !allowed.ok()) return call->fail(allowed.error());
   Submission submission{.task = std::move(*task), .new_id = api.parts().ids.next()};
   // Only what a refusal needs is kept: the spec may be large.
   auto refusal = std::make_shared<Submission>(Submission{
@@ -85,6 +86,9 @@ void submit_tasks(Api& api, const CallPtr& call) {
   auto batch = std::make_shared<SubmitBatch>();
   for (const std::string_view item : *items) {
     auto task = read_new_task(item);
+    if (task.ok()) {
+      if (auto allowed = call->check_scope(task->queue); !allowed.ok()) task = allowed.error();
+    }
     batch->answer.add(task.ok() ? std::nullopt : std::optional(task.error()));
     if (task.ok()) batch->submissions.push_back({.task = std::move(*task), .new_id = api.parts().ids.next()});
   }
@@ -105,7 +109,9 @@ void submit_tasks(Api& api, const CallPtr& call) {
 
 void answer_task(const Call& call, const Result<std::optional<Task>>& task, const std::string& what) {
   if (!task.ok()) return call.fail(task.error());
-  if (!*task) return call.fail({ErrorCode::kNotFound, what + ": there is no such task; it may have been purged"});
+  if (!*task || !call.principal.allows((*task)->queue)) {
+    return call.fail({ErrorCode::kNotFound, what + ": there is no such task; it may have been purged"});
+  }
   std::string json;
   append_task(json, **task);
   call.answer(200, std::move(json));
@@ -134,6 +140,7 @@ void find_task(Api& api, const CallPtr& call) {
   const std::string& key = call->arguments[1];
   if (auto checked = check_queue_name(queue); !checked.ok()) return call->fail(checked.error());
   if (auto checked = check_key(key); !checked.ok()) return call->fail(checked.error());
+  if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call, queue, key] {
     answer_task(*call, api.parts().tasks.find(queue, key), fmt::format("key {} in queue {}", quote(key), queue));
   });
@@ -144,6 +151,10 @@ void find_task(Api& api, const CallPtr& call) {
 void list_tasks(Api& api, const CallPtr& call) {
   auto query = read_list_query(*call);
   if (!query.ok()) return call->fail(query.error());
+  if (query->queue) {
+    if (auto allowed = call->check_scope(*query->queue); !allowed.ok()) return call->fail(allowed.error());
+  }
+  query->scope = call->principal.scope;
   api.read(call, [&api, call, query = std::move(*query)] {
     const auto page = api.parts().tasks.list(query);
     if (!page.ok()) return call->fail(page.error());
@@ -160,7 +171,7 @@ void cancel_task(Api& api, const CallPtr& call) {
   if (!id) return;
   auto reason = read_cancel_reason(call->request.body);
   if (!reason.ok()) return call->fail(reason.error());
-  const CancelWish wish{.id = *id, .reason = std::move(*reason)};
+  const CancelWish wish{.id = *id, .reason = std::move(*reason), .scope = call->principal.scope};
   api.parts().combiner.cancel(wish, [&api, call, wish](Result<CancelOutcome> outcome) {
     if (!outcome.ok()) return call->fail(outcome.error());
     if (!is_success(outcome->verdict)) {
@@ -192,7 +203,7 @@ void cancel_tasks(Api& api, const CallPtr& call) {
   for (const std::string_view item : *items) {
     const auto id = read_task_id(item);
     batch->answer.add(id.ok() ? std::nullopt : std::optional(id.error()));
-    if (id.ok()) batch->wishes.push_back({.id = *id, .reason = *reason});
+    if (id.ok()) batch->wishes.push_back({.id = *id, .reason = *reason, .scope = call->principal.scope});
   }
   auto wishes = batch->wishes;
   api.parts().combiner.cancel(std::move(wishes), [&api, call, batch](const auto& outcomes) {
@@ -215,6 +226,7 @@ std::vector<Route> task_routes() {
        .name = "submit_task",
        .tag = "tasks",
        .summary = "Submit a task",
+       .access = Access::kSubmit,
        .body = "NewTask",
        .answers = {{201, "The task is stored", "Submitted"},
                    {200, "The same request had been stored before", "Submitted"},
@@ -228,6 +240,7 @@ std::vector<Route> task_routes() {
        .name = "submit_tasks",
        .tag = "tasks",
        .summary = "Submit up to 1,000 tasks; each has its own outcome",
+       .access = Access::kSubmit,
        .body = "NewTasks",
        .answers = {{200, "One outcome for each task, in order", "SubmitOutcomes"},
                    {422, "The batch is empty or too large"},
@@ -239,6 +252,7 @@ std::vector<Route> task_routes() {
        .name = "list_tasks",
        .tag = "tasks",
        .summary = "List tasks, page by page, without their history",
+       .access = Access::kRead,
        .parameters = list_parameters(),
        .answers = {{200, "A page; `next` leads to the next one", "Page"},
                    {422, "This filter is not allowed"},
@@ -249,6 +263,7 @@ std::vector<Route> task_routes() {
        .name = "get_task",
        .tag = "tasks",
        .summary = "Look up a task by its id",
+       .access = Access::kRead,
        .answers = {{200, "The task", "Task"},
                    {400, "The id is not a UUID"},
                    {404, "There is no such task"},
@@ -259,6 +274,7 @@ std::vector<Route> task_routes() {
        .name = "find_task",
        .tag = "tasks",
        .summary = "Look up a task by its queue and key",
+       .access = Access::kRead,
        .answers = {{200, "The task", "Task"},
                    {404, "There is no task with this key"},
                    {422, "The queue or key has a form that none can have"},
@@ -269,6 +285,7 @@ std::vector<Route> task_routes() {
        .name = "cancel_task",
        .tag = "tasks",
        .summary = "Cancel a task for good, with an optional reason",
+       .access = Access::kSubmit,
        .body = "Cancel",
        .body_is_optional = true,
        .answers = {{200, "It is cancelled, now or before", "Cancelled"},
@@ -283,6 +300,7 @@ std::vector<Route> task_routes() {
        .name = "cancel_tasks",
        .tag = "tasks",
        .summary = "Cancel up to 1,000 tasks; each has its own outcome",
+       .access = Access::kSubmit,
        .body = "CancelMany",
        .answers = {{200, "One outcome for each id, in order", "CancelOutcomes"},
                    {422, "The batch is empty or too large, or the reason too long"},

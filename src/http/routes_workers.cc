@@ -30,8 +30,9 @@ void register_worker(Api& api, const CallPtr& call) {
 // A claim under a token that it was made with before gets what is still leased under it.
 void claim_again(Api& api, const CallPtr& call, const ClaimBody& claim) {
   api.read(call, [&api, call, claim] {
-    const auto held = api.parts().tasks.leases_of(claim.wish.token);
+    auto held = api.parts().tasks.leases_of(claim.wish.token);
     if (!held.ok()) return call->fail(held.error());
+    std::erase_if(*held, [&](const LeasedTask& task) { return !call->principal.allows(task.queue); });
     if (held->empty()) return api.wait_for_tasks(call, claim.wish, claim.wait);
     std::string json;
     JsonObject object(json);
@@ -44,6 +45,9 @@ void claim_again(Api& api, const CallPtr& call, const ClaimBody& claim) {
 void claim_tasks(Api& api, const CallPtr& call) {
   auto claim = read_claim(call->request.body);
   if (!claim.ok()) return call->fail(claim.error());
+  for (const std::string& queue : claim->wish.queues) {
+    if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
+  }
   if (claim->has_token) return claim_again(api, call, *claim);
   claim->wish.token = api.parts().ids.next();
   api.wait_for_tasks(call, claim->wish, claim->wait);
@@ -79,6 +83,7 @@ void settle_tasks(Api& api, const CallPtr& call) {
     batch->answer.add(settlement.ok() ? std::nullopt : std::optional(settlement.error()));
     if (!settlement.ok()) continue;
     settlement->chance = api.parts().random.unit();
+    settlement->scope = call->principal.scope;
     batch->settlements.push_back(
         {.event = settlement->event, .id = settlement->id, .attempt = settlement->attempt, .owner = settlement->owner});
     settlements.push_back(std::move(*settlement));
@@ -102,6 +107,7 @@ std::vector<Route> worker_routes() {
        .name = "register_worker",
        .tag = "workers",
        .summary = "Get an id for a worker that has just started; no id is ever given twice",
+       .access = Access::kWork,
        .answers = {{201, "The id, to be the owner in claims and settlements", "Worker"},
                    {503, "The store is away, or too many reads wait"}},
        .handle = register_worker},
@@ -111,6 +117,7 @@ std::vector<Route> worker_routes() {
        .tag = "workers",
        .summary = "Lease ready tasks, waiting for them up to 30 s; again with the same token, it gives what is still "
                   "leased under it",
+       .access = Access::kWork,
        .body = "Claim",
        .answers = {{200, "Tasks, the most urgent first; none if the time is over", "LeasedTasks"},
                    {422, "The claim is not allowed"},
@@ -121,6 +128,7 @@ std::vector<Route> worker_routes() {
        .name = "settle_tasks",
        .tag = "workers",
        .summary = "Heartbeat, complete, abort, yield or release up to 1,000 attempts; each has its own outcome",
+       .access = Access::kWork,
        .body = "Settlements",
        .answers = {{200, "One outcome for each settlement, in order", "SettleOutcomes"},
                    {422, "The batch is empty or too large"},

@@ -67,6 +67,7 @@ class ApiWorld {
 
   Gate& gate() { return gate_; }
   Store& store() { return *store_; }
+  EventRing& events() { return events_; }
   Api& api() { return api_; }
   Metrics& metrics() { return metrics_; }
   void stop();
@@ -90,6 +91,7 @@ class ApiWorld {
   GatedTasks tasks_;
   GatedQueues queues_;
   Metrics metrics_;
+  EventRing events_;
   BoundedQueue<bool> wakes_{1};
   std::mutex pass_mutex_;  // held while the claimer runs
   Claimer claimer_;

@@ -1,0 +1,93 @@
+#include "http/event_ring.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace horae {
+namespace {
+
+constexpr std::size_t kMaxQueuesKnown = 1 << 16;  // of each generation
+
+}  // namespace
+
+void EventRing::add(std::span<const Hint> hints) {
+  if (hints.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (hints_.empty()) hints_.resize(capacity_);
+    for (const Hint& hint : hints) {
+      Hint& kept = hints_[++newest_ % capacity_];
+      kept = hint;
+      remember_queue(kept);
+    }
+  }
+  wake_readers();
+}
+
+void EventRing::lose() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (hints_.empty()) hints_.resize(capacity_);
+    hints_[++newest_ % capacity_] = Hint();
+    lost_up_to_ = newest_;
+  }
+  wake_readers();
+}
+
+EventRing::Read EventRing::after(std::uint64_t after, std::size_t max) const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t gone = std::max(lost_up_to_, newest_ - std::min<std::uint64_t>(newest_, capacity_));
+  if (after < gone || after > newest_) return {.hints = {}, .next = newest_, .is_lost = true};
+  Read read{.hints = {}, .next = std::min<std::uint64_t>(newest_, after + max)};
+  read.hints.reserve(read.next - after);
+  for (std::uint64_t number = after + 1; number <= read.next; ++number) {
+    read.hints.push_back({number, hints_[number % capacity_]});
+  }
+  return read;
+}
+
+std::uint64_t EventRing::newest() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
+}
+
+EventRing::ReaderId EventRing::join(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  wakes_[next_reader_] = std::make_shared<const std::function<void()>>(std::move(wake));
+  return next_reader_++;
+}
+
+void EventRing::leave(ReaderId reader) {
+  const std::lock_guard lock(mutex_);
+  wakes_.erase(reader);
+}
+
+std::size_t EventRing::readers() const {
+  const std::lock_guard lock(mutex_);
+  return wakes_.size();
+}
+
+void EventRing::remember_queue(Hint& hint) {
+  if (hint.queue.empty()) {
+    for (const Queues* queues : {&young_, &old_}) {
+      const auto found = queues->find(hint.task);
+      if (found == queues->end()) continue;
+      hint.queue = found->second;
+      return;
+    }
+    return;
+  }
+  if (!young_.try_emplace(hint.task, hint.queue).second || young_.size() < kMaxQueuesKnown) return;
+  old_ = std::exchange(young_, {});
+}
+
+void EventRing::wake_readers() const {
+  std::vector<Wake> wakes;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [reader, wake] : wakes_) wakes.push_back(wake);
+  }
+  for (const Wake& wake : wakes) (*wake)();
+}
+
+}  // namespace horae

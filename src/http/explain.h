@@ -1,0 +1,35 @@
+// Why a task does not run, in words.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/task.h"
+
+namespace horae {
+
+inline constexpr std::size_t kMostAhead = 10'000;  // counted
+
+// What there is to know about a task that waits; of others only task and now matter.
+struct Circumstances {
+  Task task;
+  Instant now;  // the store's clock
+  bool is_scheduler_running = true;
+  bool is_queue_paused = false;
+  std::optional<std::size_t> ahead;     // tasks that are claimed before it, kMostAhead at most; nothing if unknown
+  std::optional<Instant> last_awaited;  // when somebody last waited for tasks of its queue; nothing if never
+};
+
+struct Reason {
+  std::string_view code;  // stable: "queue_paused"
+  std::string detail;     // a sentence
+};
+
+// At least one, the weightiest first.
+std::vector<Reason> explain(const Circumstances& circumstances);
+
+}  // namespace horae
