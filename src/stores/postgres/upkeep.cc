@@ -38,8 +38,7 @@ const Sql kNextDue{"next_due", "select horae_now(), (select due from delayed ord
 
 // ---- The monitor ----
 
-const Sql kLook{"look",
-                "select horae_now(), stamp, (select expires from lease order by expires, lo limit 1) from control"};
+const Sql kLook{"look", "select horae_now(), stamp, (select expires from lease order by expires limit 1) from control"};
 // Whoever stamps holds the row until the end: monitors come one after the other.
 const Sql kStamp{"stamp", "update control set stamp = horae_now() where stamp is not distinct from $1::timestamptz"};
 const Sql kStampIfFresh{"stamp_if_fresh",
