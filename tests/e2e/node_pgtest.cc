@@ -7,7 +7,12 @@ namespace {
 class PostgresStore final : public NodeStore {
  public:
   std::vector<std::string> flags() const override {
-    return {"--store", url_, "--postgres-allow-unsafe", "fsync,full_page_writes,synchronous_commit"};
+    return {"--store",
+            url_,
+            "--postgres-purge-delay",
+            "0s",
+            "--postgres-allow-unsafe",
+            "fsync,full_page_writes,synchronous_commit"};
   }
 
  private:

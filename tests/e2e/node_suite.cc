@@ -25,7 +25,8 @@ NodeOn::~NodeOn() {
 }
 
 void NodeOn::start() {
-  std::vector<std::string> command = {HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--monitor-poll", "100ms"};
+  std::vector<std::string> command = {HORAE_BINARY,     "serve", "--http-listen",     "127.0.0.1:0",
+                                      "--monitor-poll", "100ms", "--upkeep-interval", "1s"};
   for (std::string& flag : store_->flags()) command.push_back(std::move(flag));
   process_ = std::make_unique<Process>(command);
   if (!process_->read_until("is running")) throw std::runtime_error("the node did not start");
@@ -136,6 +137,28 @@ TEST_P(NodeOn, ARunningTaskIsCancelledAndARecurringOneComesBack) {
     nobody.wait(SystemClock().now() + 5ms);
   }
   EXPECT_EQ(post("/v1/tasks/" + again + "/cancel").status, 200);
+}
+
+TEST_P(NodeOn, AYieldKeepsTheCheckpointAndCostsNoTry) {
+  const std::string id = submit(R"({"queue":"mail","max_attempts":1,"spec":{}})");
+  const std::string claim = R"({"owner":"worker-9","queues":["mail"]})";
+  (void)post("/v1/claim", claim);
+  EXPECT_THAT(settle(id, 1, "worker-9", "yield", R"(,"progress":0.5,"checkpoint":{"page":12})"), HasSubstr("accepted"));
+  EXPECT_THAT(post("/v1/claim", claim).body, AllOf(HasSubstr(R"("attempt":2)"), HasSubstr(R"({"page":12})")));
+  EXPECT_THAT(settle(id, 2, "worker-9", "complete"), HasSubstr("accepted"));
+  EXPECT_THAT(get("/v1/tasks/" + id).body,
+              AllOf(HasSubstr(R"("_typ":"TaskYield")"), HasSubstr(R"("state":"completed")")));
+}
+
+TEST_P(NodeOn, WhatHasEndedGoesWhenItsRetentionIsOver) {
+  const std::string kept = submit(R"({"queue":"kept","spec":{}})");
+  const std::string gone = submit(R"({"queue":"gone","spec":{}})");
+  EXPECT_EQ(call("PATCH", "/v1/queues/gone", R"({"retention":"0s"})").status, 200);
+  EXPECT_EQ(post("/v1/tasks/" + kept + "/cancel").status, 200);
+  EXPECT_EQ(post("/v1/tasks/" + gone + "/cancel").status, 200);
+  Waker nobody;
+  while (get("/v1/tasks/" + gone).status != 404) nobody.wait(SystemClock().now() + 20ms);
+  EXPECT_EQ(state_of(kept), "cancelled");
 }
 
 TEST_P(NodeOn, PausedQueuesAndAStoppedSchedulerGiveNothing) {
