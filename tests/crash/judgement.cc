@@ -61,8 +61,8 @@ bool Told::add(const std::string& line) {
   return true;
 }
 
-RunningWorker::RunningWorker(const std::string& url, Told& told)
-    : told_(told), process_({STORE_WORKER, url}), listener_([this] { listen(); }) {}
+RunningWorker::RunningWorker(const std::vector<std::string>& argv, Told& told)
+    : told_(told), process_(argv), listener_([this] { listen(); }) {}
 
 void RunningWorker::listen() {
   while (const auto line = process_.read_line()) {
@@ -90,10 +90,14 @@ void RunningWorker::kill() {
   (void)process_.wait();
 }
 
-void expect_kept(Store& store, Told& told, Counts counts) {
+void complete_history(Store& store, Told& told, Counts counts) {
   sim::Ending& ending = told.history.ending;
   ending.tasks = all_tasks(store);
   if (counts == Counts::kExact) ending.queues = store.queues().queues().value().queues;
+}
+
+void expect_kept(Store& store, Told& told, Counts counts) {
+  complete_history(store, told, counts);
   std::size_t shown = 0;
   for (const sim::Violation& each : sim::check(told.history)) {
     ADD_FAILURE() << each.rule << ": " << each.text;

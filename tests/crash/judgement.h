@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "model/task.h"
 #include "store/store.h"
@@ -30,18 +31,20 @@ struct Told {
   bool add(const std::string& line);
 };
 
-// A store_worker, to which somebody listens all the time.
+// A store_worker, or another that speaks as it does, to which somebody listens all the time.
 //
 // Threads: one at a time. `told` may be looked at after kill() only.
 class RunningWorker {
  public:
-  RunningWorker(const std::string& url, Told& told);
+  RunningWorker(const std::vector<std::string>& argv, Told& told);
   ~RunningWorker() { kill(); }
   RunningWorker(const RunningWorker&) = delete;
   RunningWorker& operator=(const RunningWorker&) = delete;
 
   // Waits until that much more is acknowledged, counted from now; false if the worker ends first.
   bool wait_for_acknowledgements(std::size_t count);
+
+  void send_signal(int signal) const { process_.send_signal(signal); }
 
   // kill -9. What it still said before it died counts as well. May be called again.
   void kill();
@@ -58,9 +61,12 @@ class RunningWorker {
   std::thread listener_;
 };
 
+// Completes the history by how the store stands.
+enum class Counts { kExact, kMayLag };
+void complete_history(Store& store, Told& told, Counts counts);
+
 // Fails the test unless the checker of histories (tests/sim/checker.h) is content: the store knows all that was told,
 // and no attempt was given twice. The counts of a PostgreSQL store may be older than its tasks, so they are not judged.
-enum class Counts { kExact, kMayLag };
 void expect_kept(Store& store, Told& told, Counts counts);
 
 }  // namespace horae::testing

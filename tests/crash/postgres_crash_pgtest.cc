@@ -29,7 +29,7 @@ TEST(PostgresCrash, KillsOfWorkersLoseNothingAndRepeatNoAttempt) {
   SeededRandom random(20261116);
   Told told;
   for (int kill = 0; kill < kills(); ++kill) {
-    RunningWorker worker(server.url(), told);
+    RunningWorker worker({STORE_WORKER, server.url()}, told);
     ASSERT_TRUE(worker.wait_for_acknowledgements(random.below(60))) << "the worker ended by itself";
   }
   expect_kept_at(server.url(), told);
@@ -40,7 +40,7 @@ TEST(PostgresCrash, KillsOfTheServerLoseNothingAndRepeatNoAttempt) {
   PostgresServer server;
   SeededRandom random(20261116);
   Told told;
-  RunningWorker worker(server.url(), told);
+  RunningWorker worker({STORE_WORKER, server.url()}, told);
   for (int kill = 0; kill < std::max(kills() / 10, 1); ++kill) {
     ASSERT_TRUE(worker.wait_for_acknowledgements(100 + random.below(400))) << "the worker ended by itself";
     server.kill_hard();
@@ -57,8 +57,8 @@ struct Pair {
   PostgresServer primary;
   std::unique_ptr<PostgresServer> standby = primary.make_standby(true);
   Told told;
-  RunningWorker worker{"postgresql://horae@127.0.0.1:" + std::to_string(primary.port()) +
-                           ",127.0.0.1:" + std::to_string(standby->port()) + "/horae?target_session_attrs=read-write",
+  RunningWorker worker{{STORE_WORKER, "postgresql://horae@127.0.0.1:" + std::to_string(primary.port()) + ",127.0.0.1:" +
+                                          std::to_string(standby->port()) + "/horae?target_session_attrs=read-write"},
                        told};
 
   void fail_over_and_judge() {

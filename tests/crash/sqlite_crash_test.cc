@@ -20,7 +20,7 @@ TEST(SqliteCrash, KillsAtAnyMomentLoseNothingAndRepeatNoAttempt) {
   SeededRandom random(20261116);
   Told told;
   for (int kill = 0; kill < kills(); ++kill) {
-    RunningWorker worker(url, told);
+    RunningWorker worker({STORE_WORKER, url}, told);
     ASSERT_TRUE(worker.wait_for_acknowledgements(random.below(60))) << "the worker ended by itself";
   }
 

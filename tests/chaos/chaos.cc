@@ -1,0 +1,290 @@
+#include "tests/chaos/chaos.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/random.h"
+#include "base/waker.h"
+#include "net/http_client.h"
+#include "stores/postgres/postgres_store.h"
+#include "tests/chaos/cable.h"
+#include "tests/crash/judgement.h"
+#include "tests/sim/checker.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/process.h"
+#include "tests/support/temporary_folder.h"
+
+namespace horae::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kPatience = seconds(120);  // for all tasks to end when nothing fails any more
+
+void pass(Duration time) {
+  Waker nobody;
+  (void)nobody.wait(SystemClock().now() + time);
+}
+
+// A node on a port of its own, which it keeps through its lives, with its own wire to PostgreSQL.
+class ChaosNode {
+ public:
+  ChaosNode(std::string program, std::string log, const PostgresServer& server, const std::string& database)
+      : program_(std::move(program)),
+        log_(std::move(log)),
+        cable_(server.port()),
+        store_(fmt::format("postgresql://horae@127.0.0.1:{}/{}?connect_timeout=3", cable_.port(), database)),
+        port_(free_port()) {}
+
+  std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+  Cable& cable() { return cable_; }
+
+  void start() {
+    const std::string command = fmt::format(
+        "exec '{}' serve --store '{}' --http-listen 127.0.0.1:{} --slots-count 1 --log-level warn >> '{}' 2>&1",
+        program_, store_, port_, log_);
+    process_ = std::make_unique<Process>(std::vector<std::string>{"/bin/sh", "-c", command});
+  }
+
+  void kill() {
+    process_->send_signal(SIGKILL);
+    (void)process_->wait();
+    process_.reset();
+  }
+
+  bool is_started() const { return process_ != nullptr; }
+  void send_signal(int signal) const {
+    if (process_) process_->send_signal(signal);
+  }
+
+  bool is_ready() {
+    const auto answer = http_.send({.url = url() + "/readyz", .timeout = seconds(2)});
+    return answer.ok() && answer->status == 200;
+  }
+
+ private:
+  const std::string program_;
+  const std::string log_;
+  Cable cable_;
+  const std::string store_;
+  const int port_;
+  HttpClient http_;
+  std::unique_ptr<Process> process_;
+};
+
+class Chaos {
+ public:
+  Chaos(const ChaosOptions& options, std::ostream& log) : options_(options), out_(log), random_(options.seed) {
+    for (int i = 0; i < options.nodes; ++i) {
+      nodes_.push_back(std::make_unique<ChaosNode>(options.horae, folder_.path() + fmt::format("/node{}.log", i),
+                                                   server_, database_));
+    }
+  }
+
+  ChaosOutcome run() {
+    for (const auto& node : nodes_) node->start();
+    for (const auto& node : nodes_) wait_until("a node is ready", [&] { return node->is_ready(); });
+    for (int i = 0; i < options_.workers; ++i) start_worker("work");
+    const MonotonicTime end = clock_.now() + options_.duration;
+    while (clock_.now() < end) {
+      pass(milliseconds(between(300, 2'000)));
+      strike();
+      mend(clock_.now());
+    }
+    recover();
+    judge();
+    return std::move(outcome_);
+  }
+
+ private:
+  int between(int low, int high) { return low + static_cast<int>(random_.unit() * (high - low + 1)); }
+  void say(const std::string& line) { out_ << line << std::endl; }
+
+  // ---- Trouble ----
+
+  void strike() {
+    const std::size_t node = static_cast<std::size_t>(between(0, options_.nodes - 1));
+    const std::size_t worker = static_cast<std::size_t>(between(0, options_.workers - 1));
+    switch (between(0, 9)) {
+      case 0:
+      case 1:
+        return kill_node(node);
+      case 2:
+        return pause_node(node);
+      case 3:
+      case 4:
+        return cut(node);
+      case 5:
+      case 6:
+        return kill_worker(worker);
+      case 7:
+        return pause_worker(worker);
+      case 8:
+        return break_connections(node);
+      default:
+        return take_postgres_away();
+    }
+  }
+
+  void kill_node(std::size_t index) {
+    ChaosNode& node = *nodes_[index];
+    if (!node.is_started()) return;
+    say(fmt::format("node {} is killed", index));
+    ++outcome_.node_kills;
+    node.kill();
+    later(milliseconds(between(0, 3'000)), [&node] { node.start(); });
+  }
+
+  void pause_node(std::size_t index) {
+    say(fmt::format("node {} is paused", index));
+    ++outcome_.node_pauses;
+    nodes_[index]->send_signal(SIGSTOP);
+    later(milliseconds(between(200, 6'000)), [this, index] { nodes_[index]->send_signal(SIGCONT); });
+  }
+
+  void cut(std::size_t index) {
+    say(fmt::format("node {} is cut off from PostgreSQL", index));
+    ++outcome_.cuts;
+    nodes_[index]->cable().cut();
+    later(milliseconds(between(200, 5'000)), [this, index] { nodes_[index]->cable().mend(); });
+  }
+
+  void break_connections(std::size_t index) {
+    say(fmt::format("the connections of node {} break", index));
+    ++outcome_.cuts;
+    nodes_[index]->cable().break_connections();
+  }
+
+  void kill_worker(std::size_t index) {
+    say(fmt::format("worker {} is killed", index));
+    ++outcome_.worker_kills;
+    workers_[index]->kill();
+    start_worker("work");
+    std::swap(workers_[index], workers_.back());
+    workers_.pop_back();
+  }
+
+  void pause_worker(std::size_t index) {
+    say(fmt::format("worker {} is paused", index));
+    ++outcome_.worker_pauses;
+    const std::shared_ptr<RunningWorker> worker = workers_[index];
+    worker->send_signal(SIGSTOP);
+    later(milliseconds(between(500, 6'000)), [worker] { worker->send_signal(SIGCONT); });
+  }
+
+  void take_postgres_away() {
+    const bool hard = random_.unit() < 0.5;
+    say(hard ? "PostgreSQL is killed" : "PostgreSQL is stopped");
+    ++outcome_.outages;
+    if (hard) {
+      server_.kill_hard();
+    } else {
+      server_.stop();
+    }
+    pass(milliseconds(between(0, 6'000)));
+    server_.start();
+    say("PostgreSQL is back");
+  }
+
+  // ---- And its end ----
+
+  void later(Duration delay, std::function<void()> what) { mends_.emplace(clock_.now() + delay, std::move(what)); }
+
+  void mend(MonotonicTime now) {
+    while (!mends_.empty() && mends_.begin()->first <= now) {
+      const auto what = std::move(mends_.begin()->second);
+      mends_.erase(mends_.begin());
+      what();
+    }
+  }
+
+  void wait_until(const std::string& what, const std::function<bool()>& holds) {
+    const MonotonicTime end = clock_.now() + kPatience;
+    while (!holds()) {
+      if (clock_.now() > end) {
+        outcome_.violations.push_back("unfinished: not within two minutes of calm: " + what);
+        return;
+      }
+      pass(milliseconds(100));
+    }
+  }
+
+  void start_worker(const std::string& role) {
+    told_.push_back(std::make_unique<Told>());
+    std::vector<std::string> argv = {options_.worker, role};
+    for (const auto& node : nodes_) argv.push_back(node->url());
+    workers_.push_back(std::make_shared<RunningWorker>(argv, *told_.back()));
+  }
+
+  // Nothing fails any more and nothing new comes: all must end.
+  void recover() {
+    say("all is mended; waiting for the tasks to end");
+    mend(MonotonicTime::max());
+    for (const auto& node : nodes_) {
+      wait_until("each node is ready again", [&] { return node->is_ready(); });
+    }
+    for (const auto& worker : workers_) worker->kill();
+    workers_.clear();
+    start_worker("drain");
+    store_ = std::move(open_postgres_store(server_.url(database_))).value();
+    wait_until("all tasks have ended", [&] { return living() == 0; });
+    workers_.clear();  // each is killed, and what it said counts
+  }
+
+  std::int64_t living() {
+    const auto list = store_->queues().queues();
+    if (!list.ok()) return -1;
+    std::int64_t living = 0;
+    for (const QueueInfo& queue : list->queues) {
+      if (queue.name == "chaos") living += queue.scheduled + queue.ready + queue.running;
+    }
+    return living;
+  }
+
+  void judge() {
+    Told all;
+    for (const auto& each : told_) {
+      auto& records = each->history.records;
+      std::move(records.begin(), records.end(), std::back_inserter(all.history.records));
+      outcome_.submitted += each->submitted;
+      outcome_.completed += each->completed;
+      outcome_.away += each->away;
+      if (!each->broken.empty()) outcome_.violations.push_back("broken: " + each->broken);
+    }
+    outcome_.attempts = static_cast<std::size_t>(std::ranges::count_if(
+        all.history.records, [](const sim::Record& each) { return std::holds_alternative<sim::Claimed>(each.what); }));
+    complete_history(*store_, all, Counts::kMayLag);
+    for (const sim::Violation& each : sim::check(all.history)) {
+      outcome_.violations.push_back(each.rule + ": " + each.text);
+    }
+  }
+
+  const ChaosOptions options_;
+  std::ostream& out_;
+  SeededRandom random_;
+  SystemClock clock_;
+  TemporaryFolder folder_;
+  PostgresServer server_;
+  const std::string database_ = name_of(server_.make_database());
+  std::vector<std::unique_ptr<ChaosNode>> nodes_;
+  std::vector<std::unique_ptr<Told>> told_;  // of each worker that ever was
+  std::vector<std::shared_ptr<RunningWorker>> workers_;
+  std::multimap<MonotonicTime, std::function<void()>> mends_;
+  std::unique_ptr<Store> store_;
+  ChaosOutcome outcome_;
+
+  static std::string name_of(const std::string& url) { return url.substr(url.rfind('/') + 1); }
+};
+
+}  // namespace
+
+ChaosOutcome run_chaos(const ChaosOptions& options, std::ostream& log) { return Chaos(options, log).run(); }
+
+}  // namespace horae::testing
