@@ -56,7 +56,8 @@ TEST_F(ConfigTest, NeedsNothing) {
   EXPECT_EQ(config->engine.dispatcher.lease, std::chrono::seconds(10));
   EXPECT_EQ(config->engine.dispatcher.dispatch_interval, std::chrono::milliseconds(50));
   EXPECT_EQ(config->engine.dispatcher.elevator_interval, std::chrono::seconds(1));
-  EXPECT_EQ(config->engine.promoter.poll, std::chrono::seconds(1));
+  EXPECT_EQ(config->engine.lookout.poll, std::chrono::seconds(1));
+  EXPECT_EQ(config->engine.lookout.poll_deaf, std::chrono::milliseconds(100));
   EXPECT_EQ(config->grace, std::chrono::seconds(10));
   EXPECT_EQ(config->engine.monitor.silence, kDefaultLease / 3);
 }
@@ -87,11 +88,11 @@ TEST_F(ConfigTest, TheEmbeddedStoreIsInTheDataFolderUnlessSomebodySaysOtherwise)
   EXPECT_EQ(load_config(sources)->store, "postgresql://horae@db/horae");
 }
 
-TEST_F(ConfigTest, OnePollIsForAllWhoLookAtTheStore) {
+TEST_F(ConfigTest, OnePollIsForAllWhoTryAgain) {
   const auto config = load_config({.file = {}, .environment = {{"HORAE_POLL", "250ms"}}, .flags = {}});
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config->engine.promoter.poll, std::chrono::milliseconds(250));
-  EXPECT_EQ(config->engine.claimer.poll, std::chrono::milliseconds(250));
+  EXPECT_EQ(config->engine.promoter.retry, std::chrono::milliseconds(250));
+  EXPECT_EQ(config->engine.claimer.retry, std::chrono::milliseconds(250));
   EXPECT_EQ(config->engine.dispatcher.poll, std::chrono::milliseconds(250));
 }
 

@@ -54,7 +54,11 @@ class Node::Parts {
     engine_.start();
     api_.start();
     auto started = server_.start();
-    if (!started.ok()) stop();
+    if (!started.ok()) {
+      stop();
+    } else {
+      engine_.set_address(server_.addresses().front());
+    }
     return started;
   }
 
@@ -86,7 +90,7 @@ class Node::Parts {
             .node = owner,
             .log = log,
             .on_ready = [this](const std::vector<std::string>& queues) { engine_.on_ready(queues); },
-            .on_ready_somewhere = [this] { engine_.claimer().on_ready_anywhere(); },
+            .on_ready_somewhere = [this] { engine_.on_ready_anywhere(); },
             .on_scheduled = [this] { engine_.on_scheduled(); },
             .on_cancelled = [this] { engine_.on_cancelled(); },
             .on_control = [this] { engine_.on_control(); },

@@ -42,13 +42,22 @@ std::vector<Setting> node_settings() {
           {.key = "grace", .help = "How long runs have to yield, and requests to be answered, when the node stops."},
           {seconds(0), hours(1)}, {[](Config& c) -> Duration& { return c.grace; }}),
       duration_setting({.key = "poll",
-                        .help = "How soon a node notices what other nodes scheduled, made ready or paused. What "
-                                "happens on the node itself is noticed at once.",
+                        .help = "How soon a node tries again what the store could not do, and how often it looks "
+                                "whether tasks that wait for its slots were paused elsewhere.",
                         .seeds = "master/slave: SCHEDULE_INTERVAL"},
                        {milliseconds(10), minutes(1)},
-                       {[](Config& c) -> Duration& { return c.engine.promoter.poll; },
-                        [](Config& c) -> Duration& { return c.engine.claimer.poll; },
+                       {[](Config& c) -> Duration& { return c.engine.promoter.retry; },
+                        [](Config& c) -> Duration& { return c.engine.claimer.retry; },
                         [](Config& c) -> Duration& { return c.engine.dispatcher.poll; }}),
+      duration_setting({.key = "cluster.poll",
+                        .help = "How often a node says that it is there, and looks what others did that it was not "
+                                "told: all in one query. Usually it is told at once."},
+                       {milliseconds(10), seconds(5)}, {[](Config& c) -> Duration& { return c.engine.lookout.poll; }}),
+      duration_setting({.key = "cluster.poll_without_notify",
+                        .help = "The same while nodes cannot tell each other anything: behind PgBouncer in transaction "
+                                "mode, which passes no notifications on."},
+                       {milliseconds(10), seconds(5)},
+                       {[](Config& c) -> Duration& { return c.engine.lookout.poll_deaf; }}),
       log_level_setting({.key = "log.level", .help = "What is logged: this and worse.", .seeds = "LOG_LEVEL"},
                         [](Config& c) -> LogLevel& { return c.log.level; }),
       log_format_setting({.key = "log.format", .help = "Lines for people, or a JSON object in each line."},

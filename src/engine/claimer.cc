@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "store/submission.h"
 
 namespace horae {
 namespace {
@@ -30,6 +31,7 @@ Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver de
   {
     const std::lock_guard lock(mutex_);
     ticket = next_ticket_++;
+    if (asked_.size() < kMaxQueues) asked_.insert(wish.queues.begin(), wish.queues.end());
     waiting_.emplace(ticket, Waiting{.wish = std::move(wish), .deadline = deadline, .deliver = std::move(deliver)});
   }
   wake_();
@@ -77,12 +79,23 @@ std::size_t Claimer::waiting() const {
   return waiting_.size();
 }
 
+std::vector<std::string> Claimer::take_awaited() {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> awaited = std::exchange(asked_, {});
+  for (const auto& [ticket, waiting] : waiting_) {
+    if (awaited.size() >= kMaxQueues) break;
+    awaited.insert(waiting.wish.queues.begin(), waiting.wish.queues.end());
+  }
+  return {awaited.begin(), awaited.end()};
+}
+
 MonotonicTime Claimer::run_once(MonotonicTime now) {
   finish_leftovers();
   Waitings due = take_due(now);
   find_lost_answers(due);
   claim(due);
   wait_on_or_give_up(due, now);
+  if (std::exchange(has_failed_, false)) next_poll_ = std::min(next_poll_, now + options_.retry);
   if (std::exchange(has_released_, false)) on_ready_anywhere();
   return next_run(now);
 }
@@ -110,7 +123,10 @@ void Claimer::find_lost_answers(Waitings& due) {
     Waiting& waiting = each->second;
     if (!waiting.is_uncertain) continue;
     auto held = tasks_.leases_of(waiting.wish.token);
-    if (!held.ok()) continue;
+    if (!held.ok()) {
+      has_failed_ = true;
+      continue;
+    }
     waiting.is_uncertain = false;
     if (held->empty()) continue;
     deliver(waiting, std::move(*held));
@@ -136,9 +152,10 @@ void Claimer::claim(Waitings& due) {
   if (wishes.empty() || is_draining()) return;
   auto granted = tasks_.claim(wishes);
   if (!granted.ok()) {
+    has_failed_ = true;
     log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
     for (Waiting* waiting : asking) {
-      waiting->is_due = false;  // with the next poll, not at once
+      waiting->is_due = false;  // in a while, not at once
       waiting->is_uncertain =
           granted.error().code == ErrorCode::kUnavailable && !HORAE_MUTANT("lost_answer_is_forgotten");
     }
@@ -217,7 +234,10 @@ void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
 void Claimer::finish_leftovers() {
   std::erase_if(uncertain_, [this](const ClaimWish& wish) {
     const auto held = tasks_.leases_of(wish.token);
-    if (!held.ok()) return false;
+    if (!held.ok()) {
+      has_failed_ = true;
+      return false;
+    }
     const std::vector<Settlement> releases = releases_of(wish, *held);
     unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
     return true;
@@ -226,6 +246,7 @@ void Claimer::finish_leftovers() {
     const std::size_t count = std::min(unreleased_.size(), kMaxBatch);
     const auto settled = tasks_.settle(std::span(unreleased_).first(count));
     if (!settled.ok()) {
+      has_failed_ = true;
       log_.warn("cannot release tasks of workers that are gone", {{"reason", settled.error().message}});
       return;
     }

@@ -16,7 +16,8 @@
 namespace horae {
 
 struct ClaimerOptions {
-  Duration poll = std::chrono::seconds(1);  // how soon it notices what other nodes made ready
+  Duration poll = std::chrono::seconds(1);   // how soon it notices what other nodes made ready, unless a Lookout does
+  Duration retry = std::chrono::seconds(1);  // after the store has failed
 };
 
 // A worker says what it would like and is called when there is something, or when its time is over. Its wish goes into
@@ -49,6 +50,9 @@ class Claimer final : public Loop {
   void on_ready_anywhere();
 
   std::size_t waiting() const;
+
+  // The queues that somebody waits for, or has asked for since the last call. Those beyond kMaxQueues are left out.
+  std::vector<std::string> take_awaited();
 
   // The node is about to stop: nothing is claimed any more, those who wait are answered, and what a claim without an
   // answer may hold is found and released, as long as the loop is driven. There is no way back.
@@ -88,10 +92,11 @@ class Claimer final : public Loop {
   const ClaimerOptions options_;
 
   mutable std::mutex mutex_;
-  Waitings waiting_;            // guarded by mutex_
-  Ticket next_ticket_ = 1;      // guarded by mutex_
-  bool is_draining_ = false;    // guarded by mutex_
-  bool has_leftovers_ = false;  // guarded by mutex_; uncertain_ or unreleased_, after the last pass
+  Waitings waiting_;             // guarded by mutex_
+  Ticket next_ticket_ = 1;       // guarded by mutex_
+  bool is_draining_ = false;     // guarded by mutex_
+  bool has_leftovers_ = false;   // guarded by mutex_; uncertain_ or unreleased_, after the last pass
+  std::set<std::string> asked_;  // guarded by mutex_; queues, since take_awaited(): some are served at once
 
   // What is told while run_once() has taken some out of waiting_, because they have not heard it. Guarded by mutex_.
   bool is_under_way_ = false;
@@ -102,6 +107,7 @@ class Claimer final : public Loop {
   MonotonicTime next_poll_;
   std::vector<ClaimWish> uncertain_;    // of workers that gave up: what their tokens hold has to be released
   std::vector<Settlement> unreleased_;  // what the store could not take back yet
+  bool has_failed_ = false;             // the store, in this pass
   bool has_released_ = false;           // something is ready again, which those who wait have not heard yet
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/version.h"
+
 namespace horae {
 namespace {
 
@@ -18,7 +20,10 @@ std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
 
 Engine::Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
                const EngineOptions& options)
-    : clock_(clock),
+    : cluster_(store.cluster()),
+      clock_(clock),
+      owner_(owner),
+      log_(log),
       ids_(clock, random),
       sleeps_([this] { wakers_.sleepers.wake(); }),
       executors_({{"sleep", &sleeps_}}),
@@ -41,7 +46,13 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
           store.tasks(), log, [this](const auto& queues) { on_ready(queues); }, options.promoter),
       monitor_(
           store.tasks(), log, [this](const auto& queues) { on_ready(queues); }, options.monitor),
+      herald_(
+          owner, log, [this] { wakers_.herald.wake(); }, options.herald),
+      lookout_(store.cluster(), log,
+               {.id = owner, .address = {}, .version = std::string(version()), .started_at = {}, .last_seen = {}},
+               lookout_signals(), options.lookout),
       runner_(clock, log) {
+  runner_.add(herald_, wakers_.herald);
   runner_.add(dispatcher_.heartbeats(), wakers_.heartbeats);
   runner_.add(dispatcher_.exchange(), wakers_.exchange);
   runner_.add(sleeps_, wakers_.sleepers);
@@ -51,9 +62,13 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
   runner_.add(claimer_, wakers_.claimer);
   runner_.add(monitor_, wakers_.monitor);
   runner_.add(promoter_, wakers_.promoter);
+  runner_.add(lookout_, wakers_.lookout);
 }
 
-Engine::~Engine() { runner_.stop(); }
+Engine::~Engine() {
+  runner_.stop();
+  bulletin_.reset();
+}
 
 DispatcherSignals Engine::signals() {
   return {.dispatch = [this] { wakers_.dispatching.wake(); },
@@ -64,7 +79,25 @@ DispatcherSignals Engine::signals() {
           .drained = [this] { wakers_.drained.wake(); }};
 }
 
-void Engine::start() { runner_.start(); }
+LookoutSignals Engine::lookout_signals() {
+  return {.awaited = [this] { return claimer_.take_awaited(); },
+          .is_deaf = [this] { return bulletin_ && !bulletin_->can_hear(); },
+          .due = [this] { wakers_.promoter.wake(); },
+          .ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
+          .ticked =
+              [this](const Tick& tick, MonotonicTime now) {
+                if (monitor_.on_tick(tick, now)) wakers_.monitor.wake();
+                herald_.set_peers(tick.peers, tick.peers_want_hints);
+                listeners_.ticked(tick);
+              }};
+}
+
+void Engine::start() {
+  is_started_ = true;
+  bulletin_ = cluster_.listen([this](std::optional<std::string_view> message) { hear(message); });
+  herald_.set_bulletin(bulletin_.get());
+  runner_.start();
+}
 
 bool Engine::stop(Duration grace) {
   const MonotonicTime deadline = clock_.now() + grace;
@@ -75,12 +108,68 @@ bool Engine::stop(Duration grace) {
     wakers_.drained.wait(std::min(deadline, clock_.now() + kLook));
   }
   runner_.stop();
+  leave();
   return is_empty();
+}
+
+void Engine::leave() {
+  if (!std::exchange(is_started_, false)) return;
+  herald_.send_all();  // what was released at the end
+  herald_.set_bulletin(nullptr);
+  bulletin_.reset();
+  if (const auto left = cluster_.leave(owner_); !left.ok()) {
+    log_.debug("cannot leave the list of nodes", {{"reason", left.error().message}});
+  }
+}
+
+// ---- Here ----
+
+void Engine::on_ready(const std::vector<std::string>& queues) {
+  claimer_.on_ready(queues);
+  herald_.ready(queues);
+}
+
+void Engine::on_ready_anywhere() {
+  claimer_.on_ready_anywhere();
+  herald_.ready_anywhere();
+}
+
+void Engine::on_cancelled() {
+  wakers_.heartbeats.wake();
+  herald_.cancelled();
 }
 
 void Engine::on_control() {
   dispatcher_.on_closed();
   claimer_.on_ready_anywhere();
+  herald_.control();
+}
+
+void Engine::set_wants_hints(bool wants_hints) {
+  lookout_.set_wants_hints(wants_hints);
+  wakers_.lookout.wake();
+}
+
+// ---- Elsewhere ----
+
+void Engine::hear(std::optional<std::string_view> message) {
+  // What may have been lost may have been anything.
+  static const HeraldMessage kAnything{
+      .from = {}, .ready = {}, .ready_anywhere = true, .cancelled = true, .control = true, .hints_lost = true};
+  const auto told = message ? parse_herald_message(*message) : kAnything;
+  if (told && told->from != owner_) apply(*told);
+}
+
+// Nothing of it is told again: it was told to all.
+void Engine::apply(const HeraldMessage& message) {
+  if (!message.ready.empty()) claimer_.on_ready(message.ready);
+  if (message.ready_anywhere) claimer_.on_ready_anywhere();
+  if (message.cancelled) wakers_.heartbeats.wake();
+  if (message.control) {
+    dispatcher_.on_closed();
+    claimer_.on_ready_anywhere();
+  }
+  if (message.hints_lost || !message.hints.empty()) listeners_.hinted(message.hints, message.hints_lost);
 }
 
 }  // namespace horae

@@ -13,13 +13,11 @@ MonotonicTime Monitor::run_once(MonotonicTime now) {
     log_.warn("cannot look at the leases", {{"reason", seen.error().message}});
     return now + (HORAE_MUTANT("monitor_gives_up") ? std::chrono::hours(10'000) : options_.poll);
   }
-  const Reading present{seen->now, now, seen->has_leases};
-  const bool jumped = has_jumped(present);
-  const bool begins = !seen->stamp || begins_with(present);
-  last_ = present;
-  if (!seen->has_leases) return now + options_.poll;
+  const Change change = note({seen->now, now, seen->has_leases});
+  const bool begins = !seen->stamp || change.begins;
+  if (!seen->has_leases) return now + options_.idle_poll;
 
-  if (jumped) {
+  if (change.has_jumped) {
     extend(*seen, "the store's clock jumped", LogLevel::kWarn);
   } else if (!seen->stamp ||
              (seen->now - *seen->stamp > options_.silence && !HORAE_MUTANT("outage_is_the_workers_fault"))) {
@@ -28,6 +26,22 @@ MonotonicTime Monitor::run_once(MonotonicTime now) {
     return now;
   }
   return now + std::min(options_.poll, seen->next_expiry_in.value_or(options_.poll) + std::chrono::milliseconds(1));
+}
+
+Monitor::Change Monitor::note(const Reading& present) {
+  const std::lock_guard lock(mutex_);
+  const Change change{.has_jumped = has_jumped(present), .begins = begins_with(present)};
+  last_ = present;
+  is_asleep_ = !present.has_leases;
+  return change;
+}
+
+bool Monitor::on_tick(const Tick& tick, MonotonicTime now) {
+  const std::lock_guard lock(mutex_);
+  if (tick.has_leases) return is_asleep_;
+  // All leases that there will be are given after this: what the clock did before does not concern them.
+  if (last_ && now >= last_->own) last_ = Reading{tick.now, now, false};
+  return false;
 }
 
 bool Monitor::has_jumped(const Reading& present) const {

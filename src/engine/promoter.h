@@ -12,7 +12,8 @@
 namespace horae {
 
 struct PromoterOptions {
-  Duration poll = std::chrono::seconds(1);  // how soon it notices what other nodes scheduled
+  Duration poll = std::chrono::seconds(1);   // how soon it notices what other nodes scheduled, unless a Lookout does
+  Duration retry = std::chrono::seconds(1);  // after the store has failed
   std::size_t batch = kMaxBatch;
 };
 

@@ -270,5 +270,32 @@ TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {
   EXPECT_EQ(queue().ready, 1);
 }
 
+TEST_P(ClaimerLoop, AfterAFailureItTriesAgainSoonAndNotOnlyWithTheNextPoll) {
+  Claimer claimer(faulty(), log(), [] {}, {.poll = 1h});
+  const TaskId id = submit();
+  Worker worker;
+  claimer.wait(wish(1), node_now() + 2h, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  EXPECT_EQ(claimer.run_once(node_now()), node_now() + 1s);
+  faulty().fault = FaultyTasks::Fault::kBefore;
+  pass(1s);
+  EXPECT_EQ(claimer.run_once(node_now()), node_now() + 1s);
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_THAT(ids_of(worker.tasks), ::testing::ElementsAre(id));
+}
+
+TEST_P(ClaimerLoop, TellsWhichQueuesAreAwaited) {
+  Claimer claimer(faulty(), log(), [] {});
+  EXPECT_THAT(claimer.take_awaited(), IsEmpty());
+  Worker patient, hasty;
+  claimer.wait(wish(1, "worker-1", {"b", "a"}), node_now() + 1min, patient.deliver());
+  claimer.wait(wish(1, "worker-2", {"c", "a"}), node_now(), hasty.deliver());
+  claimer.run_once(node_now());
+  EXPECT_THAT(claimer.take_awaited(), ::testing::ElementsAre("a", "b", "c")) << "also of those who are gone already";
+  EXPECT_THAT(claimer.take_awaited(), ::testing::ElementsAre("a", "b"));
+}
+
 }  // namespace
 }  // namespace horae::testing

@@ -49,6 +49,7 @@ class EngineTest : public Contract {
 class PromoterLoop : public EngineTest {};
 class MonitorLoop : public EngineTest {};
 class ClaimerLoop : public EngineTest {};
+class LookoutLoop : public EngineTest {};
 
 }  // namespace horae::testing
 
@@ -56,6 +57,7 @@ class ClaimerLoop : public EngineTest {};
   HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)    \
   HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)     \
   HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)     \
+  HORAE_STORE_CONTRACT_PART(LookoutLoop, maker)     \
   HORAE_STORE_CONTRACT_PART(DispatcherLoops, maker) \
   HORAE_STORE_CONTRACT_PART(DispatcherCrash, maker) \
   HORAE_STORE_CONTRACT_PART(ElevatorLoop, maker)    \

@@ -16,6 +16,7 @@ const BackendMaker kSqlite{"sqlite", make_sqlite_backend};
 HORAE_EACH_STORE(PromoterLoop)
 HORAE_EACH_STORE(MonitorLoop)
 HORAE_EACH_STORE(ClaimerLoop)
+HORAE_EACH_STORE(LookoutLoop)
 HORAE_EACH_STORE(DispatcherLoops)
 HORAE_EACH_STORE(DispatcherCrash)
 HORAE_EACH_STORE(ElevatorLoop)

@@ -18,7 +18,8 @@ class FaultyTasks final : public TaskStore {
   explicit FaultyTasks(TaskStore& store) : store_(store) {}
 
   Fault fault = Fault::kNone;
-  ErrorCode code = ErrorCode::kUnavailable;            // what the caller is told
+  ErrorCode code = ErrorCode::kUnavailable;  // what the caller is told
+  int calls = 0;
   int claims = 0;                                      // calls, with whatever number of wishes
   std::function<void()> before_claims_answer = [] {};  // when a claim is done, and its caller does not know it yet
 
@@ -75,6 +76,7 @@ class FaultyTasks final : public TaskStore {
  private:
   template <typename Call>
   auto call(Call call) -> decltype(call()) {
+    ++calls;
     const bool is_last = calls_to_crash > 0 && --calls_to_crash == 0;
     if (is_last && !crashes_after) throw Crash();
     if (fault == Fault::kBefore) return away();

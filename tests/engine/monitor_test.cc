@@ -8,6 +8,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Lets time pass with a monitor that runs when it wants to.
 void watch(horae::Monitor& monitor, Duration until, const std::function<void(Duration)>& pass,
@@ -146,6 +147,34 @@ TEST_P(MonitorLoop, RestsWhenNothingRuns) {
   horae::Monitor monitor(tasks(), log(), note_ready());
   EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1s);
   EXPECT_EQ(look().stamp, std::nullopt);
+}
+
+TEST_P(MonitorLoop, WhileNothingIsLeasedItSleepsUntilItIsTold) {
+  horae::Monitor monitor(tasks(), log(), note_ready(), {.idle_poll = 1h});
+  EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1h);
+  EXPECT_FALSE(monitor.on_tick({.now = now()}, node_now()));
+  EXPECT_TRUE(monitor.on_tick({.now = now(), .has_leases = true}, node_now()));
+  const Lease lease = start();
+  EXPECT_LE(monitor.run_once(node_now()), node_now() + 1s) << "the stamp must not get old";
+  EXPECT_FALSE(monitor.on_tick({.now = now(), .has_leases = true}, node_now())) << "it is awake";
+  complete(lease);
+  EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1h);
+}
+
+TEST_P(MonitorLoop, TheFirstLeaseAfterALongSleepIsNoOutageIfSomebodyLooked) {
+  horae::Monitor monitor(tasks(), log(), note_ready(), {.idle_poll = 1h});
+  complete(start());
+  extend_leases();  // there is a stamp
+  monitor.run_once(node_now());
+  pass(10min);
+  step_clock(1h);  // nothing is leased: nobody suffers
+  EXPECT_FALSE(monitor.on_tick({.now = now()}, node_now()));
+  pass(1s);
+  const Lease lease = start();
+  EXPECT_TRUE(monitor.on_tick({.now = now(), .has_leases = true}, node_now()));
+  WATCH(monitor, kDefaultLease + 2s);
+  EXPECT_EQ(state_of(lease.id), State::kReady);
+  EXPECT_THAT(said(), Not(HasSubstr("extended all leases")));
 }
 
 }  // namespace

@@ -99,6 +99,32 @@ class FaultyTasks final : public TaskStore {
   RecordedTasks tasks_;
 };
 
+class FaultyCluster final : public ClusterStore {
+ public:
+  FaultyCluster(World& world, Way& way) : way_(way), cluster_(world.store->cluster()) {}
+
+  Result<Tick> tick(const TickWish& wish) override {
+    return way_.go([&] { return cluster_.tick(wish); });
+  }
+  Result<std::vector<NodeRecord>> nodes() override {
+    return way_.go([&] { return cluster_.nodes(); });
+  }
+  Result<void> leave(std::string_view node) override {
+    return way_.go([&] { return cluster_.leave(node); });
+  }
+  Result<std::optional<Instant>> last_awaited(std::string_view queue) override {
+    return way_.go([&] { return cluster_.last_awaited(queue); });
+  }
+  Result<std::optional<std::size_t>> ahead(const TaskId& id, std::size_t most) override {
+    return way_.go([&] { return cluster_.ahead(id, most); });
+  }
+  std::unique_ptr<Bulletin> listen(Bulletin::Heard) override { return nullptr; }
+
+ private:
+  Way& way_;
+  ClusterStore& cluster_;
+};
+
 class FaultyQueues final : public QueueStore {
  public:
   FaultyQueues(World& world, int node, Way& way) : way_(way), queues_(world, node) {}

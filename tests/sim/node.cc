@@ -10,6 +10,7 @@ namespace horae::sim {
 namespace {
 
 constexpr Duration kWakeUp = std::chrono::microseconds(200);   // the mean until a loop that was woken runs
+constexpr int kSafetyNet = 60;                                 // polls: how often loops look that the lookout wakes
 constexpr Duration kRestart = std::chrono::milliseconds(100);  // of a node that was stopped in good order
 
 }  // namespace
@@ -122,10 +123,12 @@ NodeLife::NodeLife(Node& node, std::string owner)
       way_(world_, *this),
       tasks_(world_, node.index_, way_),
       queues_(world_, node.index_, way_),
+      cluster_(world_, way_),
       sleeps_([this] { wake(kSleepers); }),
       executors_({{"sleep", &sleeps_}}),
       watched_(std::make_unique<WatchedExecutor>(*this, executors_)),
-      claimer_(tasks_, world_.log(), [this] { wake(kClaimer); }, {.poll = world_.plan.poll}),
+      claimer_(tasks_, world_.log(), [this] { wake(kClaimer); },
+               {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll}),
       upkeep_({.tasks = tasks_,
                .ids = world_.ids,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
@@ -139,9 +142,14 @@ NodeLife::NodeLife(Node& node, std::string owner)
                    .ids = world_.ids,
                    .random = world_.chance.random()},
                   owner, world_.log(), signals(), dispatcher_options()),
-      promoter_(tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); }, {.poll = world_.plan.poll}),
-      monitor_(tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); },
-               {.poll = world_.plan.poll, .silence = world_.plan.silence()}),
+      promoter_(tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); },
+                {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll}),
+      monitor_(
+          tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); },
+          {.poll = world_.plan.poll, .idle_poll = world_.plan.poll * kSafetyNet, .silence = world_.plan.silence()}),
+      lookout_(cluster_, world_.log(),
+               {.id = owner, .address = {}, .version = "sim", .started_at = {}, .last_seen = {}}, lookout_signals(),
+               {.poll = world_.plan.poll}),
       loops_(kParts) {
   loops_[kHeartbeats].loop = &dispatcher_.heartbeats();
   loops_[kExchange].loop = &dispatcher_.exchange();
@@ -152,6 +160,17 @@ NodeLife::NodeLife(Node& node, std::string owner)
   loops_[kClaimer].loop = &claimer_;
   loops_[kMonitor].loop = &monitor_;
   loops_[kPromoter].loop = &promoter_;
+  loops_[kLookout].loop = &lookout_;
+}
+
+LookoutSignals NodeLife::lookout_signals() {
+  return {.awaited = [this] { return claimer_.take_awaited(); },
+          .due = [this] { wake(kPromoter); },
+          .ready = [this](const std::vector<std::string>& queues) { on_ready(queues); },
+          .ticked =
+              [this](const Tick& tick, MonotonicTime now) {
+                if (monitor_.on_tick(tick, now)) wake(kMonitor);
+              }};
 }
 
 DispatcherSignals NodeLife::signals() {

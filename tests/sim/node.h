@@ -10,6 +10,7 @@
 #include "engine/claimer.h"
 #include "engine/dispatcher.h"
 #include "engine/executors.h"
+#include "engine/lookout.h"
 #include "engine/monitor.h"
 #include "engine/promoter.h"
 #include "engine/sleep_executor.h"
@@ -114,6 +115,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
     kClaimer,
     kMonitor,
     kPromoter,
+    kLookout,
     kParts
   };
 
@@ -125,6 +127,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   void wake(Part part);
   void on_ready(const std::vector<std::string>& queues) { claimer_.on_ready(queues); }
   DispatcherSignals signals();
+  LookoutSignals lookout_signals();
   DispatcherOptions dispatcher_options() const;
   std::vector<UpkeepJob> jobs();
 
@@ -135,6 +138,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   Way way_;
   FaultyTasks tasks_;
   FaultyQueues queues_;
+  FaultyCluster cluster_;
   SleepExecutor sleeps_;
   Executors executors_;
   std::unique_ptr<Executor> watched_;
@@ -143,6 +147,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   Dispatcher dispatcher_;
   Promoter promoter_;
   Monitor monitor_;
+  Lookout lookout_;
   std::vector<Driven> loops_;
 };
 
