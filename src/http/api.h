@@ -47,6 +47,7 @@ struct ApiParts {
 struct ApiOptions {
   int read_threads = 2;
   std::size_t max_waiting_reads = 256;  // beyond: 503
+  bool require_token = false;           // also of those who ask from this machine
 };
 
 // Threads: handle() from any thread at once, and it does not wait; start(), end_waits() and stop() by one thread.
