@@ -13,6 +13,7 @@
 #include "app/open_store.h"
 #include "app/settings.h"
 #include "base/quote.h"
+#include "http/listen_address.h"
 #include "model/task.h"
 
 namespace horae {
@@ -76,6 +77,7 @@ class Reading {
   Result<Config> result() const {
     if (!faults_.empty()) return Error{ErrorCode::kMalformed, faults_};
     Config config = config_;
+    if (auto checked = check_exposure(config.http); !checked.ok()) return checked.error();
     if (!said_.contains("store")) config.store = "sqlite:" + config.data + "/horae.db";
     // Shorter than two passes would mean that each pass finds an outage, and no lease would ever expire.
     const Duration third = std::min(config.engine.dispatcher.lease, kDefaultLease) / 3;

@@ -83,6 +83,8 @@ bool is_written_so(const FileEntry& entry, SettingKind kind) {
   switch (kind) {
     case SettingKind::kNumber:
       return entry.type == "integer";
+    case SettingKind::kBool:
+      return entry.type == "boolean";
     case SettingKind::kList:
       return entry.is_list;
     case SettingKind::kText:
@@ -93,7 +95,7 @@ bool is_written_so(const FileEntry& entry, SettingKind kind) {
 }
 
 std::string to_toml(SettingKind kind, const std::vector<std::string>& items) {
-  if (kind == SettingKind::kNumber) return items.front();
+  if (kind == SettingKind::kNumber || kind == SettingKind::kBool) return items.front();
   if (kind != SettingKind::kList) return quoted(items.front());
   std::string list;
   for (const std::string& item : items) list += (list.empty() ? "" : ", ") + quoted(item);

@@ -166,23 +166,45 @@ INSTANTIATE_TEST_SUITE_P(
            BadValue{"postgres.allow_unsafe", "fsync,sync",
                     "has \"sync\", which is no such setting; give fsync, full_page_writes, synchronous_commit"},
            BadValue{"slots.queues", "a,a", "names \"a\" twice; give up to 16 names of queues"},
-           BadValue{"http.listen", "", "has 0 items; give 1 to 16 of the form 127.0.0.1:3369 or [::1]:3369"}));
+           BadValue{"http.listen", "",
+                    "has 0 items; give 1 to 16 of the form 127.0.0.1:3369, [::1]:3369 or https://0.0.0.0:3369"}));
 
-TEST_F(ConfigTest, OnlyLoopbackAddressesAreListenedOn) {
+TEST_F(ConfigTest, AddressesAreNumbersWithAPort) {
   const auto told = [this](const std::string& address) {
     return error_of({.file = {}, .environment = {}, .flags = {{"http.listen", address}}});
   };
   EXPECT_EQ(told("127.0.0.1:3369"), "no error");
   EXPECT_EQ(told("127.9.9.9:0"), "no error");
-  EXPECT_EQ(told("[::1]:3369"), "no error");
-  EXPECT_THAT(told("0.0.0.0:3369"), HasSubstr("is open to other machines"));
-  EXPECT_THAT(told("192.168.1.1:3369"), HasSubstr("is open to other machines"));
-  EXPECT_THAT(told("[::]:3369"), HasSubstr("is open to other machines"));
-  EXPECT_THAT(told("[::ffff:127.0.0.1]:3369"), HasSubstr("is open to other machines"));
+  EXPECT_EQ(told("http://[::1]:3369"), "no error");
   EXPECT_THAT(told("::1:3369"), HasSubstr("without brackets"));
   EXPECT_THAT(told("localhost:3369"), HasSubstr("no numeric address"));
   EXPECT_THAT(told("127.0.0.1"), HasSubstr("no port"));
   EXPECT_THAT(told("127.0.0.1:65536"), HasSubstr("no port"));
+}
+
+TEST_F(ConfigTest, AddressesThatOtherMachinesReachNeedTlsOrAProxy) {
+  for (const std::string address : {"0.0.0.0:3369", "192.168.1.1:3369", "[::]:3369", "[::ffff:127.0.0.1]:3369"}) {
+    KeyValues flags = {{"http.listen", address}};
+    EXPECT_THAT(error_of({.file = {}, .environment = {}, .flags = flags}),
+                AllOf(HasSubstr("is open to other machines"), HasSubstr("http.tls_certificate and http.tls_key"),
+                      HasSubstr("http.plaintext_behind_proxy = true")));
+    flags["http.tls_certificate"] = "node.crt";
+    EXPECT_THAT(error_of({.file = {}, .environment = {}, .flags = flags}), HasSubstr("belong together"));
+    flags["http.tls_key"] = "node.key";
+    EXPECT_EQ(error_of({.file = {}, .environment = {}, .flags = flags}), "no error");
+    flags = {{"http.listen", address}, {"http.plaintext_behind_proxy", "true"}};
+    EXPECT_EQ(error_of({.file = {}, .environment = {}, .flags = flags}), "no error");
+  }
+}
+
+TEST_F(ConfigTest, TrueAndFalseHaveNoQuotesInAFile) {
+  const auto config = load_config(with_file("http.require_token = true\n"));
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config->api.gate.require_token);
+  EXPECT_THAT(error_of(with_file("http.require_token = \"true\"\n")),
+              HasSubstr("write it like this: http.require_token = false"));
+  EXPECT_THAT(error_of({.file = {}, .environment = {{"HORAE_HTTP_REQUIRE_TOKEN", "yes"}}, .flags = {}}),
+              HasSubstr("is unknown; give false, true"));
 }
 
 TEST_F(ConfigTest, ATypeThatIsWrongInTomlIsShownRight) {
@@ -240,6 +262,10 @@ TEST_F(ConfigTest, WhatIsPrintedReadsBackToTheSameWithEachValueChanged) {
                      {"log.level", "off"},
                      {"log.format", "json"},
                      {"http.listen", "[::1]:1,127.0.0.2:0"},
+                     {"http.tls_certificate", "node.crt"},
+                     {"http.tls_key", "node.key"},
+                     {"http.plaintext_behind_proxy", "true"},
+                     {"http.require_token", "true"},
                      {"slots.queues", ""},
                      {"postgres.allow_unsafe", "fsync"}};
   for (const Setting& setting : settings()) {

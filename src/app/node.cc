@@ -72,7 +72,7 @@ class Node::Parts {
   }
 
   Engine& engine() { return engine_; }
-  const HttpServer& server() const { return server_; }
+  HttpServer& server() { return server_; }
 
  private:
   ApiParts api_parts(const Clock& clock, const std::string& owner, const Logger& log) {
@@ -120,6 +120,8 @@ bool Node::stop() { return parts_->stop(); }
 
 void Node::on_ready(const std::vector<std::string>& queues) { parts_->engine().on_ready(queues); }
 
-std::vector<std::string> Node::addresses() const { return parts_->server().addresses(); }
+Result<void> Node::reload_certificates() { return parts_->server().reload_certificates(); }
+
+std::vector<std::string> Node::urls() const { return parts_->server().urls(); }
 
 }  // namespace horae

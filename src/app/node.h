@@ -36,8 +36,11 @@ class Node {
   // Tasks were submitted past the API.
   void on_ready(const std::vector<std::string>& queues);
 
-  // "127.0.0.1:3369", with the ports that were chosen.
-  std::vector<std::string> addresses() const;
+  // As HttpServer's.
+  Result<void> reload_certificates();
+
+  // "http://127.0.0.1:3369", "https://...", with the ports that were chosen.
+  std::vector<std::string> urls() const;
 
  private:
   class Parts;

@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "app/demo.h"
+#include "app/file_limit.h"
 #include "app/node.h"
 #include "app/open_store.h"
 #include "base/random.h"
@@ -20,13 +21,14 @@
 namespace horae {
 namespace {
 
-// The signals that ask a node to stop, blocked so that they wait for wait().
-class StopSignals {
+// The signals that ask a node to stop, or to read its certificates anew: blocked, so that they wait for wait().
+class Signals {
  public:
-  StopSignals() {
+  Signals() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGINT);
     sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGHUP);
   }
 
   Result<void> block() {
@@ -57,9 +59,8 @@ std::string program() {
 }
 
 // What to open and what to type.
-void greet(const Store& store, const std::string& owner, const Config& config,
-           const std::vector<std::string>& addresses, std::ostream& out) {
-  const std::string url = "http://" + addresses.front();
+void greet(const Store& store, const std::string& owner, const Config& config, const std::string& url,
+           std::ostream& out) {
   out << fmt::format(
              "horae {} is running as {}.\n"
              "  address  {}   (/docs to read and try the API, /metrics, /healthz)\n"
@@ -92,15 +93,50 @@ class Demo {
   Runner runner_;
 };
 
+// Connections that the system would not let in are not promised.
+Config within_file_limit(Config config, const Logger& log) {
+  const std::size_t files = raise_file_limit();
+  std::size_t& connections = config.http.limits.connections;
+  const std::size_t possible = connections_within(files);
+  if (possible >= connections) return config;
+  log.warn("the limit on open files allows fewer connections than http.max_connections; raise it (ulimit -Hn)",
+           {{"files", files}, {"max_connections", connections}, {"possible", possible}});
+  connections = possible;
+  return config;
+}
+
+void reload(Node& node, const TlsOptions& tls, const Logger& log) {
+  if (tls.certificate.empty()) return log.info("SIGHUP: nothing to reload, because there is no http.tls_certificate");
+  const auto reloaded = node.reload_certificates();
+  if (reloaded.ok()) {
+    log.info("SIGHUP: the certificate was reloaded", {{"certificate", tls.certificate}, {"key", tls.key}});
+  } else {
+    log.error("SIGHUP: the old certificate stays in use", {{"reason", reloaded.error().message}});
+  }
+}
+
+// Serves until a signal asks for the end; answers which.
+Result<int> wait_for_the_end(Signals& signals, Node& node, const TlsOptions& tls, const Logger& log) {
+  while (true) {
+    auto signal = signals.wait();
+    if (!signal.ok() || *signal != SIGHUP) return signal;
+    reload(node, tls, log);
+  }
+}
+
 // Runs until a signal arrives; answers which.
-Result<int> run(Store& store, const Config& config, bool is_demo, const Clock& clock, StopSignals& signals,
+Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& clock, Signals& signals,
                 std::ostream& out, std::ostream& log_to) {
   const auto owner = store.queues().new_worker_id();
   if (!owner.ok()) return owner.error();
-  const Logger log = Logger(log_to, clock, config.log).with({{std::string(kNodeField), *owner}});
+  const Logger log = Logger(log_to, clock, given.log).with({{std::string(kNodeField), *owner}});
+  const Config config = within_file_limit(given, log);
+  if (config.http.plaintext_behind_proxy) {
+    log.warn("http.plaintext_behind_proxy: other machines may talk to this node without TLS; a proxy must encrypt");
+  }
   Node node(store, clock, config, *owner, log);
   if (auto started = node.start(); !started.ok()) return started.error();
-  greet(store, *owner, config, node.addresses(), out);
+  greet(store, *owner, config, node.urls().front(), out);
   std::optional<Demo> demo;
   if (is_demo) {
     SystemRandom random;
@@ -110,7 +146,7 @@ Result<int> run(Store& store, const Config& config, bool is_demo, const Clock& c
     demo.emplace(store, clock, log, out);
     node.on_ready(*ready);
   }
-  auto signal = signals.wait();
+  auto signal = wait_for_the_end(signals, node, config.http.tls, log);
   if (!node.stop()) log.warn("some tasks did not end in time: they come back when their leases expire");
   return signal;
 }
@@ -134,7 +170,7 @@ Result<Config> with_demo_queues(Config config) {
 Result<void> serve(const Config& given, bool demo, std::ostream& out, std::ostream& log) {
   const auto config = demo ? with_demo_queues(given) : Result<Config>(given);
   if (!config.ok()) return config.error();
-  StopSignals signals;
+  Signals signals;
   if (auto blocked = signals.block(); !blocked.ok()) return blocked;
   const SystemClock clock;
   const auto store = open_store(config->store, clock, config->postgres);

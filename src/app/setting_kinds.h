@@ -50,13 +50,17 @@ struct NumberBounds {
 Setting number_setting(const SettingText& text, NumberBounds bounds, Member<int> member);
 Setting number_setting(const SettingText& text, NumberBounds bounds, Member<std::size_t> member);
 
+// True or false.
+Setting bool_setting(const SettingText& text, Member<bool> member);
+
 // One of several words.
 Setting log_level_setting(const SettingText& text, Member<LogLevel> member);
 Setting log_format_setting(const SettingText& text, Member<LogFormat> member);
 
 // The checks.
 Result<void> check_folder(std::string_view path);
-Result<void> check_listen_address(std::string_view address);  // "127.0.0.1:3369": loopback only
+Result<void> check_listen_address(std::string_view address);  // "127.0.0.1:3369", "https://0.0.0.0:3369"
+Result<void> check_any(std::string_view text);                // nothing is wrong with it
 Result<void> check_unsafe_name(std::string_view name);        // of a setting of PostgreSQL
 
 }  // namespace horae

@@ -69,15 +69,31 @@ std::vector<Setting> http_settings() {
   return {
       list_setting(
           {.key = "http.listen",
-           .help = "Where the node answers. Loopback only, as long as there are neither tokens nor TLS; port 0 "
-                   "is any free one.",
+           .help = "Where the node answers; port 0 is any free one. An address that other machines can reach is "
+                   "encrypted, and needs the two files below; loopback is plain. https:// or http:// before the "
+                   "address says it otherwise.",
            .seeds = "master/slave: MASTER_HOST, MASTER_PORT"},
-          "1 to 16 of the form 127.0.0.1:3369 or [::1]:3369", {1, 16}, check_listen_address,
+          "1 to 16 of the form 127.0.0.1:3369, [::1]:3369 or https://0.0.0.0:3369", {1, 16}, check_listen_address,
           [](Config& c) -> std::vector<std::string>& { return c.http.listen; }),
+      text_setting({.key = "http.tls_certificate",
+                    .help = "The certificate of the node, and after it those between it and a root. A node that gets "
+                            "SIGHUP reads it and the key anew, for new connections."},
+                   "a file in PEM, or nothing", check_any,
+                   [](Config& c) -> std::string& { return c.http.tls.certificate; }),
+      text_setting({.key = "http.tls_key", .help = "The key of the certificate, without a password."},
+                   "a file in PEM, or nothing", check_any, [](Config& c) -> std::string& { return c.http.tls.key; }),
+      bool_setting({.key = "http.plaintext_behind_proxy",
+                    .help = "Allows addresses that other machines can reach without TLS. Only for a node that is "
+                            "reached through a proxy which encrypts: tokens and tasks pass readable otherwise."},
+                   [](Config& c) -> bool& { return c.http.plaintext_behind_proxy; }),
+      bool_setting({.key = "http.require_token", .help = "Asks also those on this machine for a token."},
+                   [](Config& c) -> bool& { return c.api.gate.require_token; }),
       number_setting({.key = "http.threads", .help = "Threads that read requests and write answers."}, {1, 64},
                      [](Config& c) -> int& { return c.http.threads; }),
       number_setting({.key = "http.max_connections", .help = "Connections at once; more of them get 503."},
                      {1, 100'000}, [](Config& c) -> std::size_t& { return c.http.limits.connections; }),
+      number_setting({.key = "http.max_streams", .help = "Streams of events at once; more of them get 503."},
+                     {0, 100'000}, [](Config& c) -> std::size_t& { return c.http.limits.streams; }),
       number_setting({.key = "http.max_body", .help = "Bytes of a request's body; more get 413."}, {1 << 10, 64 << 20},
                      [](Config& c) -> std::size_t& { return c.http.limits.body_bytes; }),
       number_setting({.key = "http.max_head", .help = "Bytes of a request's line and headers; more get 431."},

@@ -14,7 +14,7 @@ namespace horae {
 
 // How a value is written in TOML. In the environment and in flags it is the same without quotes, and the items of a
 // list have commas between them.
-enum class SettingKind { kText, kDuration, kNumber, kList };
+enum class SettingKind { kText, kDuration, kNumber, kBool, kList };
 
 struct Setting {
   std::string key;      // "slots.count": table and name in TOML; those without a dot stand before all tables

@@ -15,6 +15,8 @@ std::string type_name(SettingKind kind) {
       return "DURATION";
     case SettingKind::kNumber:
       return "NUMBER";
+    case SettingKind::kBool:
+      return "true|false";
     case SettingKind::kList:
       return "A,B,...";
   }

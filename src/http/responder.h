@@ -26,7 +26,7 @@ class BodyStream {
 class Exchange {
  public:
   // True once the answer was handed to the network whole; false if the client is gone. Called exactly once, on any
-  // thread. That it was sent does not say that it arrived.
+  // thread, perhaps before answer() returns. That it was sent does not say that it arrived.
   using Sent = std::function<void(bool)>;
 
   virtual ~Exchange() = default;
