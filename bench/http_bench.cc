@@ -49,6 +49,7 @@ class Node {
         api_({.combiner = combiner_,
               .tasks = tasks_,
               .queues = store_->queues(),
+              .access = store_->tokens(),
               .claimer = claimer_,
               .clock = clock_,
               .random = random_,

@@ -21,6 +21,7 @@
 #include "store/combiner.h"
 #include "store/queue_store.h"
 #include "store/task_store.h"
+#include "store/token_store.h"
 
 namespace horae {
 
@@ -29,6 +30,7 @@ struct ApiParts {
   Combiner& combiner;
   TaskStore& tasks;  // for reads
   QueueStore& queues;
+  TokenStore& access;  // who may call
   Claimer& claimer;
   const Clock& clock;
   Random& random;
@@ -40,6 +42,7 @@ struct ApiParts {
   std::function<void()> on_scheduled = [] {};                     // tasks wait for their time
   std::function<void()> on_cancelled = [] {};                     // tasks were cancelled that may run on this node
   std::function<void()> on_control = [] {};                       // queues or the scheduler were stopped or started
+  std::function<void()> on_access = [] {};                        // a token was made or revoked here
   std::function<DispatcherStatus()> scheduler_status = {};        // none: a node without slots
   std::function<Result<void>()> readiness = {};                   // beyond the store: why the node is not ready
 };

@@ -35,6 +35,7 @@ std::string fill(std::string_view pattern) {
   put("{id}", kNoTask);
   put("{queue}", "mail");
   put("{key}", "k");
+  put("{token}", "t-000000000000");
   return target;
 }
 
@@ -49,6 +50,7 @@ std::string good_body(const Route& route) {
       {"Settlements",
        fmt::format(R"({{"settlements":[{{"event":"release","id":"{}","attempt":1,"owner":"w"}}]}})", kNoTask)},
       {"QueueChange", R"({"paused":false})"},
+      {"TokenWish", R"({"name":"build","role":"submit","queues":["mail.*"]})"},
       {"ScheduleTaskRequest", R"({"command":"5s"})"},
   };
   return route.body.empty() ? "" : bodies.at(route.body);
@@ -58,10 +60,15 @@ std::string good_body(const Route& route) {
 std::string refused_body(const Route& route) {
   const std::string reason(2000, 'x');
   const std::map<std::string_view, std::string> bodies = {
-      {"NewTask", R"({"queue":"a b","spec":1})"},       {"NewTasks", R"({"tasks":[]})"},
-      {"Cancel", R"({"reason":")" + reason + "\"}"},    {"CancelMany", R"({"ids":[]})"},
-      {"Claim", R"({"owner":"worker-1","queues":[]})"}, {"Settlements", R"({"settlements":[]})"},
-      {"QueueChange", R"({"ageing_rate":-1})"},         {"ScheduleTaskRequest", R"({"command":"5s","recurring":"0s"})"},
+      {"NewTask", R"({"queue":"a b","spec":1})"},
+      {"NewTasks", R"({"tasks":[]})"},
+      {"Cancel", R"({"reason":")" + reason + "\"}"},
+      {"CancelMany", R"({"ids":[]})"},
+      {"Claim", R"({"owner":"worker-1","queues":[]})"},
+      {"Settlements", R"({"settlements":[]})"},
+      {"QueueChange", R"({"ageing_rate":-1})"},
+      {"ScheduleTaskRequest", R"({"command":"5s","recurring":"0s"})"},
+      {"TokenWish", R"({"name":"build","role":"submit","queues":[]})"},
   };
   return route.body.empty() ? "" : bodies.at(route.body);
 }
@@ -101,6 +108,8 @@ Seen walk_usual() {
   (void)world.post("/v1/tasks/" + id + "/cancel");
   (void)world.post("/v1/tasks/" + world.submit() + "/cancel");
   (void)world.get("/tasks/" + text_of(world.post("/tasks", R"({"command":"5s"})").body, "id"));
+  const auto token = world.post("/v1/tokens", R"({"name":"build","role":"read","queues":["*"]})");
+  (void)world.call("DELETE", "/v1/tokens/" + text_of(token.body, "id"));
   for (const char* target : {"/scheduler/stop", "/scheduler/stop", "/scheduler/start", "/scheduler/start"})
     (void)world.post(target);
   return world.seen();
@@ -108,9 +117,9 @@ Seen walk_usual() {
 
 // Calls that a store or the combiner can refuse for a limit; others never are.
 bool can_be_over_limit(const Route& route) {
-  static const std::set<std::string_view> kRoutes = {"submit_task",  "submit_tasks", "cancel_task",
-                                                     "cancel_tasks", "settle_tasks", "change_queue",
-                                                     "pause_queue",  "resume_queue", "tms_schedule_task"};
+  static const std::set<std::string_view> kRoutes = {"submit_task",       "submit_tasks", "cancel_task", "cancel_tasks",
+                                                     "settle_tasks",      "change_queue", "pause_queue", "resume_queue",
+                                                     "tms_schedule_task", "create_token"};
   return kRoutes.contains(route.name);
 }
 

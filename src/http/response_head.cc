@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <iterator>
 
 namespace horae {
 namespace {
@@ -37,11 +38,14 @@ const std::string& date_text(Instant now) {
 }  // namespace
 
 std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now) {
-  std::string head = fmt::format(
-      "HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n"
-      "X-Content-Type-Options: nosniff\r\nX-Request-Id: {}\r\nConnection: {}\r\n",
-      response.status, reason_of(response.status), date_text(now), response.content_type, response.body.size(), request,
-      keep_alive ? "keep-alive" : "close");
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\n", response.status,
+                                 reason_of(response.status), date_text(now));
+  if (response.status != 204) {  // which has no body, and must not speak of one
+    fmt::format_to(std::back_inserter(head), "Content-Type: {}\r\nContent-Length: {}\r\n", response.content_type,
+                   response.body.size());
+  }
+  fmt::format_to(std::back_inserter(head), "X-Content-Type-Options: nosniff\r\nX-Request-Id: {}\r\nConnection: {}\r\n",
+                 request, keep_alive ? "keep-alive" : "close");
   for (const HttpHeader& header : response.headers) head += header.name + ": " + header.value + "\r\n";
   return head + "\r\n";
 }

@@ -10,6 +10,7 @@ namespace horae {
 std::vector<Route> task_routes();    // /v1/tasks
 std::vector<Route> worker_routes();  // /v1/workers, /v1/claim, /v1/settle
 std::vector<Route> queue_routes();   // /v1/queues, /v1/scheduler
+std::vector<Route> token_routes();   // /v1/tokens
 std::vector<Route> seed_routes();    // /tasks, /scheduler: as the documents that Horae grew from have them
 std::vector<Route> node_routes();    // /healthz, /readyz, /metrics, /openapi.json, /docs
 

@@ -98,7 +98,8 @@ std::optional<TestResponse> TestClient::receive(bool to_head) {
   TestResponse response = parse_head(std::string_view(received_).substr(0, end));
   received_.erase(0, end + 4);
   if (response.status == 100) return response;
-  const std::size_t length = to_head ? 0 : std::stoul(response.headers["content-length"]);
+  const bool has_body = !to_head && response.status != 204;
+  const std::size_t length = !has_body ? 0 : std::stoul(response.headers["content-length"]);
   while (received_.size() < length) {
     if (!fill()) return std::nullopt;
   }

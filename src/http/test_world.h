@@ -57,7 +57,7 @@ class ApiWorld {
 
   // How often the engine was told something.
   struct Told {
-    std::atomic<int> scheduled = 0, cancelled = 0, control = 0;
+    std::atomic<int> scheduled = 0, cancelled = 0, control = 0, access = 0;
   };
   const Told& told() const { return told_; }
 
@@ -89,6 +89,7 @@ class ApiWorld {
   Gate gate_;
   GatedTasks tasks_;
   GatedQueues queues_;
+  GatedTokens access_;
   Metrics metrics_;
   BoundedQueue<bool> wakes_{1};
   std::mutex pass_mutex_;  // held while the claimer runs
