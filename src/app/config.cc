@@ -22,6 +22,11 @@ namespace {
 constexpr std::string_view kPrefix = "HORAE_";
 constexpr std::size_t kMaxFileBytes = 1 << 20;
 
+// Variables that are no settings.
+bool is_of_the_command_line(std::string_view name) {
+  return name == kConfigVariable || name == kNodeVariable || name == kTokenVariable || name == kCaVariable;
+}
+
 // What was said about one setting, and where.
 struct Saying {
   std::string key;
@@ -55,7 +60,7 @@ class Reading {
 
   void environment(const std::map<std::string, std::string>& variables) {
     for (const auto& [name, value] : variables) {
-      if (!name.starts_with(kPrefix) || name == kConfigVariable || name == kNodeVariable) continue;
+      if (!name.starts_with(kPrefix) || is_of_the_command_line(name)) continue;
       const auto setting = std::ranges::find(settings(), name, environment_of);
       if (setting == settings().end()) {
         const Setting* nearest = nearest_setting(std::string_view(name).substr(kPrefix.size()));

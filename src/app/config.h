@@ -45,6 +45,8 @@ inline constexpr const char* kDefaultConfigFile = "horae.toml";
 // Variables that start with HORAE_ and are no settings: of the command line.
 inline constexpr std::string_view kConfigVariable = "HORAE_CONFIG";  // the file
 inline constexpr std::string_view kNodeVariable = "HORAE_NODE";      // the node that client commands talk to
+inline constexpr std::string_view kTokenVariable = "HORAE_TOKEN";    // the secret that they show to it
+inline constexpr std::string_view kCaVariable = "HORAE_CA";          // who vouches for it: a file of certificates
 
 // The environment of this process, as far as its names start with HORAE_.
 std::map<std::string, std::string> horae_environment();

@@ -125,6 +125,8 @@ TEST_F(ConfigTest, AnUnknownVariableIsAnErrorWithASuggestion) {
   EXPECT_EQ(told("HORAE_CONCURRENT_TASKS"), "unknown variable HORAE_CONCURRENT_TASKS; did you mean HORAE_SLOTS_COUNT?");
   EXPECT_EQ(told("HORAE_ZZZZZZ"), "unknown variable HORAE_ZZZZZZ; horae serve --print-config shows all settings");
   EXPECT_EQ(told("HORAE_NODE"), "no error");
+  EXPECT_EQ(told("HORAE_TOKEN"), "no error");
+  EXPECT_EQ(told("HORAE_CA"), "no error");
   EXPECT_EQ(told("HORAE_CONFIG"), "no error");
   EXPECT_EQ(told("PATH"), "no error");
 }
@@ -294,6 +296,8 @@ TEST(Settings, HaveNamesOfTheirOwnAndWordsForPeople) {
   }
   EXPECT_FALSE(names.contains(std::string(kConfigVariable)));
   EXPECT_FALSE(names.contains(std::string(kNodeVariable)));
+  EXPECT_FALSE(names.contains(std::string(kTokenVariable)));
+  EXPECT_FALSE(names.contains(std::string(kCaVariable)));
 }
 
 TEST(Settings, AreInTheDocumentAsTheTableHasThem) {

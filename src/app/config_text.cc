@@ -96,8 +96,9 @@ list.
 no file it is a good first file. It has the URL of the store as it was given: keep passwords out of that (`PGPASSFILE`).
 
 Unknown keys, unknown variables that begin with `HORAE_` and bad values are errors; all of them are told at once, each
-with its place. Besides the settings there are `HORAE_CONFIG` (the file) and `HORAE_NODE` (the node that client commands
-such as `horae task list` talk to). Client commands read no file.
+with its place. Besides the settings there are `HORAE_CONFIG` (the file) and those of client commands such as
+`horae task list`: `HORAE_NODE` (the node that they talk to), `HORAE_TOKEN` (the secret that they show to it) and
+`HORAE_CA` (certificates of those who vouch for it). Client commands read no file.
 
 ## Settings
 )";

@@ -17,6 +17,12 @@ std::string with_scheme(std::string node) {
   return node.find("://") == std::string::npos ? "http://" + node : node;
 }
 
+// By the flag, else by the variable; else empty.
+std::string said(const Context& context, const std::string& flag, std::string_view variable) {
+  const auto found = context.environment.find(std::string(variable));
+  return flag.empty() && found != context.environment.end() ? found->second : flag;
+}
+
 ErrorCode code_of(int status) {
   switch (status) {
     case 400:
@@ -49,25 +55,38 @@ void add_client_options(CLI::App& command, ClientOptions& options) {
   command.add_option("--timeout", options.timeout, "How long to wait for an answer (default: 30s)")
       ->type_name("DURATION");
   command.add_flag("--json", options.json, "Print the node's answer as it is, for programs");
+  command
+      .add_option("--token", options.token,
+                  "The secret of a token (default: HORAE_TOKEN, which other users of this machine do not see)")
+      ->type_name("SECRET");
+  command
+      .add_option("--ca", options.ca,
+                  "Certificates of those who vouch for an https:// node (default: HORAE_CA, else the system's)")
+      ->type_name("FILE");
 }
 
-NodeClient::NodeClient(std::string node, Duration timeout)
-    : node_(with_scheme(std::move(node))), timeout_(timeout), http_(std::make_unique<HttpClient>()) {}
+NodeClient::NodeClient(NodeAddress address)
+    : address_(std::move(address)),
+      http_(std::make_unique<HttpClient>(HttpClientOptions{.ca_file = address_.ca_file})) {
+  address_.url = with_scheme(std::move(address_.url));
+}
 
 Result<NodeClient> NodeClient::open(const Context& context, const ClientOptions& options) {
   const auto timeout = parse_duration(options.timeout);
   if (!timeout.ok()) return Error{ErrorCode::kMalformed, "--timeout: " + timeout.error().message};
-  std::string node = options.node;
-  const auto variable = context.environment.find(std::string(kNodeVariable));
-  if (node.empty() && variable != context.environment.end()) node = variable->second;
-  if (node.empty()) node = kDefaultNode;
-  return NodeClient(std::move(node), *timeout);
+  const std::string node = said(context, options.node, kNodeVariable);
+  return NodeClient({.url = node.empty() ? std::string(kDefaultNode) : node,
+                     .timeout = *timeout,
+                     .token = said(context, options.token, kTokenVariable),
+                     .ca_file = said(context, options.ca, kCaVariable)});
 }
 
 Result<std::string> NodeClient::send(const std::string& method, const std::string& path, std::string body) {
   problem_.clear();
-  NetRequest request{.method = method, .url = node_ + path, .body = std::move(body), .timeout = timeout_};
+  NetRequest request{
+      .method = method, .url = address_.url + path, .body = std::move(body), .timeout = address_.timeout};
   if (!request.body.empty()) request.headers.push_back({"Content-Type", "application/json"});
+  if (!address_.token.empty()) request.headers.push_back({"Authorization", "Bearer " + address_.token});
   auto response = http_->send(request);
   if (!response.ok()) {
     if (response.error().code != ErrorCode::kUnavailable) return response.error();
@@ -100,13 +119,18 @@ int run_call(const Context& context, std::string_view command, const ClientOptio
   if (!client.ok()) return fail(context, command, client.error());
   const auto reply = ask(*client);
   if (!reply.ok()) return fail(context, command, options, *client, reply.error());
+  return show_reply(context, command, options, *reply, show);
+}
+
+int show_reply(const Context& context, std::string_view command, const ClientOptions& options, const std::string& reply,
+               Show show) {
   if (options.json) {
-    context.console.out << *reply << '\n';
+    if (!reply.empty()) context.console.out << reply << '\n';
     std::ostream nowhere(nullptr);
-    const auto shown = show({.in = context.console.in, .out = nowhere, .err = context.console.err}, *reply);
+    const auto shown = show({.in = context.console.in, .out = nowhere, .err = context.console.err}, reply);
     return shown.ok() ? *shown : kDone;
   }
-  const auto shown = show(context.console, *reply);
+  const auto shown = show(context.console, reply);
   return shown.ok() ? *shown : fail(context, command, shown.error());
 }
 

@@ -19,16 +19,25 @@ struct ClientOptions {
   std::string node;  // empty: HORAE_NODE, else kDefaultNode
   std::string timeout = "30s";
   bool json = false;
+  std::string token;  // empty: HORAE_TOKEN, else none
+  std::string ca;     // empty: HORAE_CA, else the system's
 };
 
-// --node, --json and --timeout.
+// --node, --json, --timeout, --token and --ca.
 void add_client_options(CLI::App& command, ClientOptions& options);
+
+// Where a node is, and what it wants to see.
+struct NodeAddress {
+  std::string url;  // "127.0.0.1:3369" is "http://127.0.0.1:3369"
+  Duration timeout{};
+  std::string token = {};    // the secret; empty: none is shown
+  std::string ca_file = {};  // who vouches for an https:// node; empty: whom the system trusts
+};
 
 // A node over HTTP. Not for several threads at once.
 class NodeClient {
  public:
-  // "127.0.0.1:3369" is "http://127.0.0.1:3369".
-  NodeClient(std::string node, Duration timeout);
+  explicit NodeClient(NodeAddress address);
 
   // As the options and the environment say. kMalformed if the timeout is none.
   static Result<NodeClient> open(const Context& context, const ClientOptions& options);
@@ -39,17 +48,17 @@ class NodeClient {
     return send("POST", path, std::move(body));
   }
   Result<std::string> patch(const std::string& path, std::string body) { return send("PATCH", path, std::move(body)); }
+  Result<std::string> remove(const std::string& path) { return send("DELETE", path, ""); }
 
   // The body of the newest refusal, as the node wrote it; empty if it was none of a node.
   const std::string& problem() const { return problem_; }
 
-  const std::string& node() const { return node_; }
+  const std::string& node() const { return address_.url; }
 
  private:
   Result<std::string> send(const std::string& method, const std::string& path, std::string body);
 
-  std::string node_;
-  Duration timeout_;
+  NodeAddress address_;
   std::unique_ptr<HttpClient> http_;
   std::string problem_;
 };
@@ -64,5 +73,9 @@ int fail(const Context& context, std::string_view command, const ClientOptions& 
 using Ask = std::function<Result<std::string>(NodeClient&)>;
 using Show = Result<int> (*)(const Console& console, const std::string& reply);  // answers what to exit with
 int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Ask& ask, Show show);
+
+// The end of run_call(), for a command that got its answer elsewhere.
+int show_reply(const Context& context, std::string_view command, const ClientOptions& options, const std::string& reply,
+               Show show);
 
 }  // namespace horae::cli

@@ -37,6 +37,7 @@ void add_node_commands(CLI::App& app, Context& context);       // serve, migrate
 void add_task_commands(CLI::App& app, Context& context);       // task submit, get, list, cancel, watch
 void add_queue_commands(CLI::App& app, Context& context);      // queue list, pause, resume, set
 void add_scheduler_commands(CLI::App& app, Context& context);  // scheduler status, start, stop
+void add_token_commands(CLI::App& app, Context& context);      // token create, list, revoke
 void add_doctor_command(CLI::App& app, Context& context);      // doctor
 void add_completion_command(CLI::App& app, Context& context);  // completion bash, zsh, fish
 void add_manual_command(CLI::App& app, Context& context);      // manual man, configuration: hidden, for `make docs`

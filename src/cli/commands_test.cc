@@ -185,6 +185,9 @@ TEST(CommandLine, IsCompletedByTheProgramItself) {
   };
   EXPECT_EQ(typed({"s"}), "scheduler\nserve\n");
   EXPECT_EQ(typed({"task", ""}), "cancel\nget\nlist\nsubmit\nwatch\n");
+  EXPECT_EQ(typed({"to"}), "token\n");
+  EXPECT_EQ(typed({"token", ""}), "create\nlist\nrevoke\n");
+  EXPECT_EQ(typed({"token", "create", "--o"}), "--offline\n");
   EXPECT_EQ(typed({"task", "list", "--st"}), "--state\n");
   EXPECT_EQ(typed({"task", "list", "--queue", "--st"}), "");  // that is the name of the queue
   EXPECT_EQ(typed({"task", "list", "--queue", "mail", "--st"}), "--state\n");

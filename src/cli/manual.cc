@@ -59,7 +59,7 @@ std::string synopsis(const CLI::App& command, const std::string& path) {
 
 // The options that a command shares with others are told once.
 bool is_common(const CLI::Option& option) {
-  for (const std::string_view name : {"help", "node", "json", "timeout"}) {
+  for (const std::string_view name : {"help", "node", "json", "timeout", "token", "ca"}) {
     if (option.check_lname(std::string(name))) return true;
   }
   return false;
@@ -100,8 +100,8 @@ horae \- a persistent, distributed task scheduler
 \fBhorae\fR \fICOMMAND\fR [\fIOPTIONS\fR]
 .SH DESCRIPTION
 Horae makes work happen at its time, in order of importance, on a worker that is alive, and never loses it.
-\fBhorae serve\fR runs a node; \fBtask\fR, \fBqueue\fR and \fBscheduler\fR ask a node over HTTP; \fBmigrate\fR and
-\fBdoctor\fR look after its store.
+\fBhorae serve\fR runs a node; \fBtask\fR, \fBqueue\fR, \fBscheduler\fR and \fBtoken\fR ask a node over HTTP;
+\fBmigrate\fR and \fBdoctor\fR look after its store.
 .PP
 Durations are written like 50ms, 10s or 1h30m, times like 2030\-01\-01T06:00:00Z.
 .SH COMMANDS
@@ -117,6 +117,14 @@ How long to wait for an answer, 30s by default.
 .TP
 \fB\-\-json\fR
 Print the node's answer as it is, for programs; also a refusal, which is a problem document (RFC 9457).
+.TP
+\fB\-\-token\fR \fISECRET\fR
+The secret of a token, for a node that wants to know who calls. By default what \fBHORAE_TOKEN\fR says, which is better:
+other users of this machine see command lines.
+.TP
+\fB\-\-ca\fR \fIFILE\fR
+Certificates (PEM) of those who vouch for an https:// node. By default the file that \fBHORAE_CA\fR names, else those that
+the system trusts.
 .TP
 \fB\-\-help\fR
 Explain a command.
@@ -140,6 +148,12 @@ The node or its store is away, or a limit is reached for now: the same command m
 .TP
 \fBHORAE_NODE\fR
 The node that commands ask.
+.TP
+\fBHORAE_TOKEN\fR
+The secret of the token that commands show to it.
+.TP
+\fBHORAE_CA\fR
+Certificates of those who vouch for an https:// node.
 .TP
 \fBHORAE_CONFIG\fR
 The configuration file of \fBserve\fR, \fBmigrate\fR and \fBdoctor\fR.

@@ -194,6 +194,26 @@ Result<SchedulerReply> read_scheduler(std::string_view json) {
                                .waiting_workers = reader.count("waiting_workers")});
 }
 
+Result<TokenReply> read_token(std::string_view json) {
+  Reader reader(json, {"id", "name", "role", "queues", "created_at", "token"});
+  for (const std::string_view name : {"id", "name", "role", "queues"}) reader.require(name);
+  return finish(reader, "token",
+                TokenReply{.id = reader.word("id"),
+                           .name = reader.word("name"),
+                           .role = reader.word("role"),
+                           .queues = reader.texts("queues").value_or(std::vector<std::string>()),
+                           .created_at = reader.word("created_at"),
+                           .secret = reader.word("token")});
+}
+
+Result<std::vector<TokenReply>> read_tokens(std::string_view json) {
+  Reader reader(json, {"tokens"});
+  reader.require("tokens");
+  auto tokens = read_all(reader.array("tokens"), read_token);
+  if (!tokens.ok()) return tokens;
+  return finish(reader, "list of tokens", std::move(*tokens));
+}
+
 Result<NodeStatusReply> read_node_status(std::string_view json) {
   Reader reader(json, {"status", "version"});
   reader.require("version");

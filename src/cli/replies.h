@@ -107,6 +107,17 @@ struct SchedulerReply {
 };
 Result<SchedulerReply> read_scheduler(std::string_view json);
 
+struct TokenReply {
+  std::string id;
+  std::string name;
+  std::string role;
+  std::vector<std::string> queues;
+  std::string created_at;
+  std::string secret;  // only in the answer to its making
+};
+Result<TokenReply> read_token(std::string_view json);
+Result<std::vector<TokenReply>> read_tokens(std::string_view json);
+
 struct NodeStatusReply {
   std::string status;
   std::string version;

@@ -40,7 +40,7 @@ void append_responses(std::string& out, const Route& route) {
   for (const Answer& answer : documented_answers(route)) {
     JsonObject response(object.key(std::to_string(answer.status)));
     response.add("description", answer.description);
-    response.add_json("content", content_of(answer));
+    if (answer.status != 204) response.add_json("content", content_of(answer));
     response.end();
   }
   object.end();

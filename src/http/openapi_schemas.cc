@@ -136,6 +136,20 @@ constexpr std::array kSchemas = {
       "waiting_workers":{"type":"integer"}}})"},
     NamedSchema{"SchedulerChange", R"({"type":"object","required":["running","changed"],"properties":{
       "running":{"type":"boolean"},"changed":{"type":"boolean"}}})"},
+    NamedSchema{"TokenWish", R"({"type":"object","required":["name","role","queues"],"additionalProperties":false,
+      "properties":{"name":{"type":"string","minLength":1,"maxLength":128,"description":"For people: who has it"},
+      "role":{"enum":["read","submit","work","admin"],"description":"read: look; submit: also submit and cancel; work: look, claim and settle; admin: everything"},
+      "queues":{"type":"array","minItems":1,"maxItems":16,"description":"Names of queues, in which * stands for any characters","items":{
+      "type":"string","pattern":"^[A-Za-z0-9._*-]{1,128}$"}}},
+      "examples":[{"name":"build","role":"submit","queues":["mail.*"]}]})"},
+    NamedSchema{"Token", R"({"type":"object","required":["id","name","role","queues","created_at"],"properties":{
+      "id":{"type":"string","examples":["t-3f9a0c51d2e4"]},"name":{"type":"string"},
+      "role":{"enum":["read","submit","work","admin"]},"queues":{"type":"array","items":{"type":"string"}},
+      "created_at":{"type":"string","format":"date-time"}}})"},
+    NamedSchema{"NewToken", R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","required":["token"],
+      "properties":{"token":{"type":"string","description":"The secret: send it as Authorization: Bearer ..."}}}]})"},
+    NamedSchema{"Tokens", R"({"type":"object","required":["tokens"],"properties":{
+      "tokens":{"type":"array","items":{"$ref":"#/components/schemas/Token"}}}})"},
     NamedSchema{"ScheduleTaskRequest", R"({"type":"object","required":["command"],"properties":{
       "command":{"type":"string","description":"How long to sleep"},"start_at":{"type":"string","format":"date-time"},
       "recurring":{"type":"string"}},"examples":[{"command":"5s"}]})"},

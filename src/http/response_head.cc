@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <iterator>
 
 namespace horae {
 namespace {
@@ -34,16 +35,19 @@ const std::string& date_text(Instant now) {
   return text;
 }
 
-std::string length_header(const HttpResponse& response, BodyEnd end) {
+// What the body is and where it ends. An answer 204 has none, and must not speak of one.
+std::string body_headers(const HttpResponse& response, BodyEnd end) {
+  if (response.status == 204) return "";
+  const std::string type = fmt::format("Content-Type: {}\r\n", response.content_type);
   switch (end) {
     case BodyEnd::kLength:
-      return fmt::format("Content-Length: {}\r\n", response.body.size());
+      return type + fmt::format("Content-Length: {}\r\n", response.body.size());
     case BodyEnd::kLastChunk:
-      return "Transfer-Encoding: chunked\r\n";
+      return type + "Transfer-Encoding: chunked\r\n";
     case BodyEnd::kConnection:
-      return "";
+      return type;
   }
-  return "";
+  return type;
 }
 
 }  // namespace
@@ -51,10 +55,10 @@ std::string length_header(const HttpResponse& response, BodyEnd end) {
 std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now,
                           BodyEnd end) {
   std::string head = fmt::format(
-      "HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\nContent-Type: {}\r\n{}"
+      "HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\n{}"
       "X-Content-Type-Options: nosniff\r\nX-Request-Id: {}\r\nConnection: {}\r\n",
-      response.status, reason_of(response.status), date_text(now), response.content_type, length_header(response, end),
-      request, keep_alive ? "keep-alive" : "close");
+      response.status, reason_of(response.status), date_text(now), body_headers(response, end), request,
+      keep_alive ? "keep-alive" : "close");
   for (const HttpHeader& header : response.headers) head += header.name + ": " + header.value + "\r\n";
   return head + "\r\n";
 }

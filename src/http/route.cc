@@ -58,7 +58,8 @@ std::string names_of(const std::vector<Parameter>& parameters) {
 std::span<const Route> routes() {
   static const std::vector<Route> kAll = [] {
     std::vector<Route> all;
-    for (auto part : {task_routes(), worker_routes(), queue_routes(), cluster_routes(), seed_routes(), node_routes()}) {
+    for (auto part : {task_routes(), worker_routes(), queue_routes(), cluster_routes(), token_routes(), seed_routes(),
+                      node_routes()}) {
       std::ranges::move(part, std::back_inserter(all));
     }
     return all;

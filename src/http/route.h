@@ -31,7 +31,7 @@ struct Parameter {
 };
 
 // A status that a route may answer with, and the shape of the body: the name of a schema of openapi_schemas.h, or a
-// content type if it is no JSON. Statuses from 400 on are problems unless they say otherwise.
+// content type if it is no JSON. 204 has no body. Statuses from 400 on are problems unless they say otherwise.
 struct Answer {
   int status;
   std::string_view description;

@@ -160,7 +160,8 @@ std::optional<TestResponse> TestClient::receive(bool to_head) {
   TestResponse response = parse_head(std::string_view(received_).substr(0, end));
   received_.erase(0, end + 4);
   if (response.status == 100) return response;
-  const std::size_t length = to_head ? 0 : std::stoul(response.headers["content-length"]);
+  const bool has_body = !to_head && response.status != 204;
+  const std::size_t length = !has_body ? 0 : std::stoul(response.headers["content-length"]);
   while (received_.size() < length) {
     if (!fill()) return std::nullopt;
   }
@@ -209,7 +210,9 @@ TestResponse TestClient::call(std::string_view method, std::string_view target, 
 
 std::string request_text(std::string_view method, std::string_view target, std::string_view body,
                          std::string_view headers) {
-  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\n{}", method, target, headers);
+  const bool names_host = lower(std::string(headers)).starts_with("host:");
+  std::string text =
+      fmt::format("{} {} HTTP/1.1\r\n{}{}", method, target, names_host ? "" : "Host: localhost\r\n", headers);
   const bool names_type = lower(std::string(headers)).find("content-type") != std::string::npos;
   if (!body.empty() && !names_type) text += "Content-Type: application/json\r\n";
   if (!body.empty() || method == "POST") text += fmt::format("Content-Length: {}\r\n", body.size());

@@ -11,6 +11,7 @@
 
 #include "store/queue_store.h"
 #include "store/task_store.h"
+#include "store/token_store.h"
 
 namespace horae::testing {
 
@@ -135,6 +136,25 @@ class GatedQueues final : public QueueStore {
 
  private:
   QueueStore& store_;
+  Gate& gate_;
+};
+
+class GatedTokens final : public TokenStore {
+ public:
+  GatedTokens(TokenStore& store, Gate& gate) : store_(store), gate_(gate) {}
+
+  Result<Token> create(const Token& token) override {
+    return gate_.pass([&] { return store_.create(token); });
+  }
+  Result<bool> revoke(std::string_view id) override {
+    return gate_.pass([&] { return store_.revoke(id); });
+  }
+  Result<TokenList> tokens() override {
+    return gate_.pass([&] { return store_.tokens(); });
+  }
+
+ private:
+  TokenStore& store_;
   Gate& gate_;
 };
 

@@ -7,17 +7,18 @@
 
 namespace horae::testing {
 
-ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner)
+ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limits)
     : store_(open_sqlite_store(std::string(kSqliteMemory), store_clock_).value()),
       tasks_(store_->tasks(), gate_),
       queues_(store_->queues(), gate_),
+      access_(store_->tokens(), gate_),
       claimer_(tasks_, Logger(said_, clock_), [this] { wake(); }),
       combiner_(tasks_, combiner),
       api_({
                .combiner = combiner_,
                .tasks = tasks_,
                .queues = queues_,
-               .access = store_->tokens(),
+               .access = access_,
                .cluster = store_->cluster(),
                .events = events_,
                .claimer = claimer_,
@@ -32,11 +33,14 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner)
                .on_scheduled = [this] { ++told_.scheduled; },
                .on_cancelled = [this] { ++told_.cancelled; },
                .on_control = [this] { ++told_.control; },
+               .on_access = [this] { ++told_.access; },
                .scheduler_status = [this] { return status_; },
+               .gate = {.find_token = [this](std::string_view) { return caller_; },
+                        .throttle = [this](const std::string&) { return throttle_; }},
            },
            options),
       server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
-              {.listen = {"127.0.0.1:0"}}, &clock_) {
+              {.listen = {"127.0.0.1:0"}, .limits = limits}, &clock_) {
   combiner_.start();
   api_.start();
   claimer_thread_ = std::thread([this] {

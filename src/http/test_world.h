@@ -24,7 +24,7 @@ namespace horae::testing {
 
 class ApiWorld {
  public:
-  explicit ApiWorld(ApiOptions options = {}, CombinerOptions combiner = {});
+  explicit ApiWorld(ApiOptions options = {}, CombinerOptions combiner = {}, HttpLimits limits = {});
   ~ApiWorld();
   ApiWorld(const ApiWorld&) = delete;
   ApiWorld& operator=(const ApiWorld&) = delete;
@@ -57,13 +57,17 @@ class ApiWorld {
 
   // How often the engine was told something.
   struct Told {
-    std::atomic<int> scheduled = 0, cancelled = 0, control = 0;
+    std::atomic<int> scheduled = 0, cancelled = 0, control = 0, access = 0;
   };
   const Told& told() const { return told_; }
 
   // What the node says of its slots; set it before it is asked for.
   DispatcherStatus& status() { return status_; }
   const Clock& clock() const { return clock_; }
+
+  // Who shows a token, whatever it is, and how long that one must wait; change them between two calls.
+  std::optional<Principal>& caller() { return caller_; }
+  std::optional<Duration>& throttle() { return throttle_; }
 
   Gate& gate() { return gate_; }
   Store& store() { return *store_; }
@@ -85,11 +89,14 @@ class ApiWorld {
   UuidSource ids_{store_clock_, random_};
   std::ostringstream said_;
   Told told_;
+  std::optional<Principal> caller_;
+  std::optional<Duration> throttle_;
   DispatcherStatus status_;
   std::unique_ptr<Store> store_;
   Gate gate_;
   GatedTasks tasks_;
   GatedQueues queues_;
+  GatedTokens access_;
   Metrics metrics_;
   EventRing events_;
   BoundedQueue<bool> wakes_{1};

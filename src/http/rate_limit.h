@@ -1,0 +1,51 @@
+// How often somebody may call.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace horae {
+
+struct RateLimitOptions {
+  int per_second = 100;           // in the long run; at least 1
+  int burst = 200;                // at once, after a rest; at least 1
+  std::size_t max_keys = 10'000;  // beyond, the one that has not called for the longest time starts anew
+};
+
+// A bucket of calls for each key: it holds `burst` of them and gains `per_second`.
+//
+// Threads: any at once.
+class RateLimit {
+ public:
+  explicit RateLimit(RateLimitOptions options = {});
+
+  // Nothing if the call is allowed, and then it is counted; else how long to wait for the next that is.
+  std::optional<Duration> take(std::string_view key, MonotonicTime now);
+
+ private:
+  // When the bucket will be full again says how full it is now.
+  struct Bucket {
+    std::string key;
+    MonotonicTime full_at;
+  };
+  using Buckets = std::list<Bucket>;
+
+  Bucket& bucket_of(std::string_view key, MonotonicTime now);
+
+  const Duration interval_;  // in which a bucket gains one call
+  const Duration depth_;     // in which an empty bucket gets full
+  const std::size_t max_keys_;
+
+  std::mutex mutex_;
+  Buckets buckets_;                                                    // guarded by mutex_; the latest caller first
+  std::map<std::string_view, Buckets::iterator, std::less<>> places_;  // guarded by mutex_; the keys are the buckets'
+};
+
+}  // namespace horae
