@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "http/api.h"
+#include "http/rate_limit.h"
 #include "http/server.h"
 #include "store/combiner.h"
 #include "stores/postgres/postgres_store.h"
@@ -26,6 +27,7 @@ struct Config {
   LogOptions log = {};
   HttpServerOptions http = {};
   ApiOptions api = {};
+  RateLimitOptions rate_limit = {};
   CombinerOptions combiner = {};
   EngineOptions engine = {};
   PostgresStoreOptions postgres = {};

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "app/access.h"
+#include "app/exchange_of_hints.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "engine/engine.h"
@@ -41,15 +43,23 @@ class Node::Parts {
   Parts(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log)
       : grace_(config.grace),
         ids_(clock, random_),
-        store_(store, metrics_, clock, [this](std::span<const Hint> hints) { events_.add(hints); }),
+        store_(store, metrics_, clock, [this](std::span<const Hint> hints) { hints_.tell(hints); }),
+        access_(store.tokens(), clock, config.rate_limit, log),
         combiner_(store_.tasks(), config.combiner),
         engine_(store_, clock, random_, owner, log, config.engine),
-        api_(api_parts(clock, owner, log), config.api),
+        hints_(events_, engine_),
+        api_(api_parts(clock, owner, log), with_gate(config)),
+        http_(config.http),
         server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
           api_.handle(std::move(request), responder);
-        }) {}
+        }) {
+    engine_.set_listeners(
+        {.ticked = [this](const Tick& tick) { on_tick(tick); },
+         .hinted = [this](const std::vector<std::string>& hints, bool lost) { hints_.hear(hints, lost); }});
+  }
 
   Result<void> start() {
+    if (auto allowed = access_.start(http_); !allowed.ok()) return allowed;
     combiner_.start();
     engine_.start();
     api_.start();
@@ -94,7 +104,21 @@ class Node::Parts {
             .on_scheduled = [this] { engine_.on_scheduled(); },
             .on_cancelled = [this] { engine_.on_cancelled(); },
             .on_control = [this] { engine_.on_control(); },
-            .scheduler_status = [this] { return engine_.status(); }};
+            .on_access = [this] { access_.refresh(); },
+            .scheduler_status = [this] { return engine_.status(); },
+            .gate = access_.gate()};
+  }
+
+  // What comes through a proxy comes from this machine, whoever sent it.
+  static ApiOptions with_gate(const Config& config) {
+    ApiOptions options = config.api;
+    options.gate.require_token = options.gate.require_token || config.http.plaintext_behind_proxy;
+    return options;
+  }
+
+  void on_tick(const Tick& tick) {
+    access_.on_version(tick.token_version);
+    hints_.on_tick(tick);
   }
 
   const Duration grace_;
@@ -103,9 +127,12 @@ class Node::Parts {
   Metrics metrics_;
   EventRing events_;
   MeasuredStore store_;
+  NodeAccess access_;
   Combiner combiner_;
   Engine engine_;
+  ExchangeOfHints hints_;
   Api api_;
+  const HttpServerOptions http_;
   HttpServer server_;
 };
 

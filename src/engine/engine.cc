@@ -81,7 +81,7 @@ DispatcherSignals Engine::signals() {
 
 LookoutSignals Engine::lookout_signals() {
   return {.awaited = [this] { return claimer_.take_awaited(); },
-          .is_deaf = [this] { return bulletin_ && !bulletin_->can_hear(); },
+          .is_deaf = [this] { return is_deaf(); },
           .due = [this] { wakers_.promoter.wake(); },
           .ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
           .ticked =

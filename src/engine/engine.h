@@ -86,6 +86,9 @@ class Engine {
   void set_address(std::string address) { lookout_.set_address(std::move(address)); }
   void set_wants_hints(bool wants_hints);
 
+  // True if other nodes can be there, and what they tell does not arrive.
+  bool is_deaf() const { return bulletin_ && !bulletin_->can_hear(); }
+
   Claimer& claimer() { return claimer_; }
   DispatcherStatus status() const { return dispatcher_.status(); }
 

@@ -14,8 +14,8 @@
 namespace horae {
 
 struct RateLimitOptions {
-  int per_second = 100;           // in the long run; at least 1
-  int burst = 200;                // at once, after a rest; at least 1
+  int per_second = 10'000;        // in the long run; at least 1
+  int burst = 20'000;             // at once, after a rest; at least 1
   std::size_t max_keys = 10'000;  // beyond, the one that has not called for the longest time starts anew
 };
 

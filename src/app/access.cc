@@ -1,0 +1,47 @@
+#include "app/access.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "http/listen_address.h"
+
+namespace horae {
+namespace {
+
+bool is_open_to_others(const HttpServerOptions& http) {
+  return http.plaintext_behind_proxy || std::ranges::any_of(http.listen, [](const std::string& text) {
+           const auto address = parse_listen_address(text);
+           return address.ok() && !address->is_loopback;
+         });
+}
+
+}  // namespace
+
+Result<void> NodeAccess::start(const HttpServerOptions& http) {
+  const std::lock_guard lock(refreshing_);
+  if (auto read = book_.refresh(tokens_); !read.ok()) return read;
+  if (!book_.is_empty() || !is_open_to_others(http)) return {};
+  return Error{ErrorCode::kRefused,
+               fmt::format("http.listen {}: other machines can reach this node, and there is no token yet with which "
+                           "they could call; make one first: horae token create --offline --name first --role admin",
+                           fmt::join(http.listen, ", "))};
+}
+
+void NodeAccess::on_version(std::int64_t version) {
+  if (version != book_.version()) refresh();
+}
+
+void NodeAccess::refresh() {
+  const std::lock_guard lock(refreshing_);
+  if (const auto read = book_.refresh(tokens_); !read.ok()) {
+    log_.warn("cannot read the tokens; those that were known before hold", {{"reason", read.error().message}});
+  }
+}
+
+GateParts NodeAccess::gate() {
+  return {.find_token = [this](std::string_view secret) { return book_.find(secret); },
+          .throttle = [this](const std::string& token) { return limit_.take(token, clock_.now()); }};
+}
+
+}  // namespace horae
