@@ -85,6 +85,35 @@ TEST_F(ClusterTest, OldNodesAndNamesOfNoQueueAreRemoved) {
   EXPECT_EQ(ask("select string_agg(queue, ' ') from awaited"), "known");
 }
 
+TEST_F(ClusterTest, WhatIsAheadIsFoundWithoutWalkingOverAllThatIsReady) {
+  (void)ask("insert into queue (name, retention) values ('work', 0)");
+  const std::string crowd =
+      "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries)"
+      " select 10 * i, 10 * i + 1, (select no from queue), i, 0, now(), 0, 0 from generate_series(1, 20000) as i";
+  (void)ask("begin; " + crowd + "; rollback");
+  (void)ask("analyze run");  // many pages and no rows, the planner believes
+  (void)ask(crowd);
+  const TaskId id = parse_uuid("11111111-1111-4111-8111-111111111111").value();
+  (void)ask("insert into task_id values ('" + to_string(id) + "', 100001, '')");  // the second of its range
+  {
+    Pool other_pool(url(), 1);
+    Cluster other(url(), other_pool, clock_);
+    EXPECT_EQ(other.ahead(id, 1'000'000).value(), 2U * 9'999 + 1);
+    EXPECT_EQ(other.ahead(id, 10).value(), 10U);
+  }
+  (void)ask("select pg_stat_reset()");
+  {
+    Pool other_pool(url(), 1);
+    Cluster other(url(), other_pool, clock_);
+    EXPECT_EQ(other.ahead(id, 10).value(), 10U);
+  }
+  // The statistics of a session are complete a moment after its end.
+  const std::string blocks = "select coalesce(sum(idx_blks_hit + idx_blks_read), 0) from pg_statio_user_indexes where ";
+  while (ask(blocks + "indexrelname = 'run_pkey'") == "0") {
+  }
+  EXPECT_LE(std::stoi(ask(blocks + "indexrelname = 'run_order'")), 20);
+}
+
 TEST_F(ClusterTest, TheVersionOfTheTokensIsThatOfTheControlTable) {
   (void)ask("update control set token_version = 7");
   EXPECT_EQ(cluster_.tick({.self = {.id = "worker-1", .address = "a", .version = "1"}}).value().token_version, 7);
