@@ -166,7 +166,9 @@ class HttpServer::Core {
                    tcp::socket socket) {
     if (host_->stopping || !acceptor.acceptor.is_open()) return;
     if (error) return accept_later(acceptor, error);
-    acceptor.has_failed = false;
+    if (std::exchange(acceptor.has_failed, false)) {
+      host_->log.info("connections are accepted again", {{"address", to_text(acceptor.local)}});
+    }
     const std::size_t count = add_connection();
     (void)loop->post([this, loop, count, socket = std::move(socket), door = door_of(acceptor)]() mutable {
       adopt(loop, std::move(socket), door, count > options_.limits.connections);
