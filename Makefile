@@ -96,10 +96,17 @@ soak: build ## Kill a process on each store KILLS (default 2000) times, and Post
 	done
 
 .PHONY: bench/http
-bench/http: setup-test ## Measure submits, lives and pickups over HTTP beside an empty handler and the store
+bench/http: setup-test ## Measure submits, lives and pickups over HTTP, an idle node, and three of them
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
-	@cmake --build --preset release --parallel $(JOBS) --target http_bench
+	@cmake --build --preset release --parallel $(JOBS) --target http_bench cluster_bench
 	@cd build && release/bench/http_bench
+	@cd build && release/bench/cluster_bench
+
+.PHONY: chaos
+chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for MINUTES (default 5); nothing may be lost
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae_chaos
+	@build/release/tests/chaos/horae_chaos $$(( $(MINUTES) * 60 )) $(SEED)
 
 # The simulator; docs/testing.md explains it.
 .PHONY: build-sim

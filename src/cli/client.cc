@@ -82,9 +82,17 @@ Result<NodeClient> NodeClient::open(const Context& context, const ClientOptions&
 }
 
 Result<std::string> NodeClient::send(const std::string& method, const std::string& path, std::string body) {
+  return send({.method = method, .url = address_.url + path, .body = std::move(body), .timeout = address_.timeout});
+}
+
+Result<void> NodeClient::stream(const std::string& path, Duration time, std::function<bool(std::string_view)> take) {
+  const auto ended = send({.url = address_.url + path, .timeout = time, .take = std::move(take)});
+  if (!ended.ok()) return ended.error();
+  return {};
+}
+
+Result<std::string> NodeClient::send(NetRequest request) {
   problem_.clear();
-  NetRequest request{
-      .method = method, .url = address_.url + path, .body = std::move(body), .timeout = address_.timeout};
   if (!request.body.empty()) request.headers.push_back({"Content-Type", "application/json"});
   if (!address_.token.empty()) request.headers.push_back({"Authorization", "Bearer " + address_.token});
   auto response = http_->send(request);
@@ -95,8 +103,8 @@ Result<std::string> NodeClient::send(const std::string& method, const std::strin
   if (response->status >= 200 && response->status < 300) return std::move(response->body);
   const auto detail = read_problem(response->body);
   if (!detail) {
-    return Error{ErrorCode::kInternal, fmt::format("{} {}: answered {} with {}; is this a node of Horae?", method,
-                                                   request.url, response->status, quote(response->body))};
+    return Error{ErrorCode::kInternal, fmt::format("{} {}: answered {} with {}; is this a node of Horae?",
+                                                   request.method, request.url, response->status, quote(response->body))};
   }
   problem_ = std::move(response->body);
   return Error{code_of(response->status), *detail};

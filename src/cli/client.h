@@ -50,6 +50,13 @@ class NodeClient {
   Result<std::string> patch(const std::string& path, std::string body) { return send("PATCH", path, std::move(body)); }
   Result<std::string> remove(const std::string& path) { return send("DELETE", path, ""); }
 
+  // Streams events of a node to `take`, which answers whether to go on, for `time` at most. A success if `take` ended it
+  // or the node did; kUnavailable if the time was over. Not while another call is under way.
+  Result<void> stream(const std::string& path, Duration time, std::function<bool(std::string_view)> take);
+
+  // Another one for the same node.
+  NodeClient another() const { return NodeClient(address_); }
+
   // The body of the newest refusal, as the node wrote it; empty if it was none of a node.
   const std::string& problem() const { return problem_; }
 
@@ -57,6 +64,7 @@ class NodeClient {
 
  private:
   Result<std::string> send(const std::string& method, const std::string& path, std::string body);
+  Result<std::string> send(NetRequest request);
 
   NodeAddress address_;
   std::unique_ptr<HttpClient> http_;

@@ -48,6 +48,7 @@ void add_all_commands(CLI::App& app, Context& context) {
   add_task_commands(app, context);
   add_queue_commands(app, context);
   add_scheduler_commands(app, context);
+  add_node_list_command(app, context);
   add_token_commands(app, context);
   add_doctor_command(app, context);
   add_completion_command(app, context);

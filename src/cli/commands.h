@@ -38,6 +38,7 @@ void add_task_commands(CLI::App& app, Context& context);       // task submit, g
 void add_queue_commands(CLI::App& app, Context& context);      // queue list, pause, resume, set
 void add_scheduler_commands(CLI::App& app, Context& context);  // scheduler status, start, stop
 void add_token_commands(CLI::App& app, Context& context);      // token create, list, revoke
+void add_node_list_command(CLI::App& app, Context& context);   // node list
 void add_doctor_command(CLI::App& app, Context& context);      // doctor
 void add_completion_command(CLI::App& app, Context& context);  // completion bash, zsh, fish
 void add_manual_command(CLI::App& app, Context& context);      // manual man, configuration: hidden, for `make docs`

@@ -79,6 +79,23 @@ Result<SchedulerReply::Work> read_work(std::string_view json) {
                                      .since = reader.word("since")});
 }
 
+Result<ExplainReply::Reason> read_reason(std::string_view json) {
+  Reader reader(json, {"code", "detail"});
+  reader.require("detail");
+  return finish(reader, "reason", ExplainReply::Reason{.code = reader.word("code"), .detail = reader.word("detail")});
+}
+
+Result<NodeReply> read_node(std::string_view json) {
+  Reader reader(json, {"id", "address", "version", "started_at", "last_seen"});
+  reader.require("id");
+  return finish(reader, "node",
+                NodeReply{.id = reader.word("id"),
+                          .address = reader.word("address"),
+                          .version = reader.word("version"),
+                          .started_at = reader.word("started_at"),
+                          .last_seen = reader.word("last_seen")});
+}
+
 }  // namespace
 
 Result<TaskReply> read_task(std::string_view json) {
@@ -212,6 +229,26 @@ Result<std::vector<TokenReply>> read_tokens(std::string_view json) {
   auto tokens = read_all(reader.array("tokens"), read_token);
   if (!tokens.ok()) return tokens;
   return finish(reader, "list of tokens", std::move(*tokens));
+}
+
+Result<ExplainReply> read_explanation(std::string_view json) {
+  Reader reader(json, {"id", "queue", "state", "reasons"});
+  for (const std::string_view name : {"id", "state", "reasons"}) reader.require(name);
+  auto reasons = read_all(reader.array("reasons"), read_reason);
+  if (!reasons.ok()) return reasons.error();
+  return finish(reader, "explanation",
+                ExplainReply{.id = reader.word("id"),
+                             .queue = reader.word("queue"),
+                             .state = reader.word("state"),
+                             .reasons = std::move(*reasons)});
+}
+
+Result<std::vector<NodeReply>> read_nodes(std::string_view json) {
+  Reader reader(json, {"nodes"});
+  reader.require("nodes");
+  auto nodes = read_all(reader.array("nodes"), read_node);
+  if (!nodes.ok()) return nodes;
+  return finish(reader, "list of nodes", std::move(*nodes));
 }
 
 Result<NodeStatusReply> read_node_status(std::string_view json) {

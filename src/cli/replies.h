@@ -118,6 +118,27 @@ struct TokenReply {
 Result<TokenReply> read_token(std::string_view json);
 Result<std::vector<TokenReply>> read_tokens(std::string_view json);
 
+struct ExplainReply {
+  struct Reason {
+    std::string code;
+    std::string detail;
+  };
+  std::string id;
+  std::string queue;
+  std::string state;
+  std::vector<Reason> reasons;
+};
+Result<ExplainReply> read_explanation(std::string_view json);
+
+struct NodeReply {
+  std::string id;
+  std::string address;
+  std::string version;
+  std::string started_at;
+  std::string last_seen;
+};
+Result<std::vector<NodeReply>> read_nodes(std::string_view json);
+
 struct NodeStatusReply {
   std::string status;
   std::string version;

@@ -1,4 +1,4 @@
-// horae task get, list, cancel, watch; submit is beside it.
+// horae task get, list, cancel, watch, explain; submit is beside it.
 
 #include <fmt/format.h>
 
@@ -198,16 +198,45 @@ void add_watch(CLI::App& noun, Context& context) {
   command->callback([&context, flags] { context.chosen = [&context, flags] { return run_watch(context, *flags); }; });
 }
 
+// ---- explain ----
+
+Result<int> show_reasons(const Console& console, const std::string& reply) {
+  const auto explanation = read_explanation(reply);
+  if (!explanation.ok()) return explanation.error();
+  console.out << fmt::format("task {} of queue {} is {}:\n", printable(explanation->id), printable(explanation->queue),
+                             painted(console, colour_of(explanation->state), printable(explanation->state)));
+  for (const ExplainReply::Reason& reason : explanation->reasons) {
+    console.out << fmt::format("  {}\n", printable(reason.detail));
+  }
+  return kDone;
+}
+
+void add_explain(CLI::App& noun, Context& context) {
+  CLI::App* command = add_verb(noun, "explain", "Why a task does not run",
+                               "  horae task explain 0190f7c2-0a1b-7c3d-8e4f-0123456789ab");
+  const auto flags = std::make_shared<GetFlags>();
+  command->add_option("ID", flags->id, "Its id")->required()->type_name("");
+  add_client_options(*command, flags->client);
+  command->callback([&context, flags] {
+    context.chosen = [&context, flags] {
+      const std::string path = "/v1/tasks/" + escape_url(flags->id) + "/explain";
+      return run_call(
+          context, "task explain", flags->client, [&path](NodeClient& node) { return node.get(path); }, show_reasons);
+    };
+  });
+}
+
 }  // namespace
 
 void add_task_commands(CLI::App& app, Context& context) {
-  CLI::App* noun = app.add_subcommand("task", "Tasks: submit, get, list, cancel, watch");
+  CLI::App* noun = app.add_subcommand("task", "Tasks: submit, get, list, cancel, watch, explain");
   noun->require_subcommand(1);
   add_submit(*noun, context);
   add_get(*noun, context);
   add_list(*noun, context);
   add_cancel(*noun, context);
   add_watch(*noun, context);
+  add_explain(*noun, context);
 }
 
 }  // namespace horae::cli

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
+#include <utility>
 
 #include "base/duration.h"
 #include "base/waker.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
+constexpr Duration kLongestSilence = std::chrono::seconds(5);  // then it looks without an event: any may be missing
 constexpr Duration kPatience = std::chrono::seconds(60);  // with a node that is away
 
 // What has been shown, so that only changes are.
@@ -74,39 +77,95 @@ std::string progress_bar(const TaskReply& task, std::size_t width) {
                      standing_of(task));
 }
 
-int watch_task(const Context& context, std::string_view command, NodeClient& client, const WatchOptions& options) {
-  const MonotonicTime start = context.clock.now();
-  MonotonicTime last_answer = start;
-  Duration pause = kFirstPause;
-  Standing standing(context.console);
-  Waker nobody;  // there is no event to wait for yet, only the time
-  while (true) {
-    const auto reply = client.get("/v1/tasks/" + options.id);
-    const MonotonicTime now = context.clock.now();
-    if (reply.ok()) {
-      last_answer = now;
-      const auto task = read_task(*reply);
-      if (!task.ok()) return fail(context, command, task.error());
-      if (task->has_ended()) {
-        standing.clear();
-        return tell_end(context.console, options, *task, *reply);
-      }
-      standing.show(*task);
-    } else if (!reply.error().retryable() || now - last_answer > kPatience) {
-      standing.clear();
-      return fail(context, command, reply.error());
-    } else {
-      standing.say("the node does not answer; trying again");
-    }
-    if (options.limit && now - start >= *options.limit) {
-      standing.clear();
-      context.console.err << fmt::format("horae {}: task {} has not ended within {}; it goes on: horae task watch {}\n",
-                                         command, options.id, format_duration(*options.limit), options.id);
-      return kNotCompleted;
-    }
-    (void)nobody.wait(now + pause);
-    pause = std::min(pause * 3 / 2, kLongestPause);
+namespace {
+
+// Looks at the task whenever an event says that something happened to it; where there are no events, now and then.
+class Watcher {
+ public:
+  Watcher(const Context& context, std::string_view command, NodeClient& client, const WatchOptions& options)
+      : context_(context),
+        command_(command),
+        client_(client),
+        events_(client.another()),
+        options_(options),
+        start_(context.clock.now()),
+        last_answer_(start_),
+        standing_(context.console) {}
+
+  int watch() {
+    while (!exit_code_ && !look()) wait_for_news();
+    return *exit_code_;
   }
+
+ private:
+  // True if there is nothing more to wait for.
+  bool look() {
+    const auto reply = client_.get("/v1/tasks/" + options_.id);
+    const MonotonicTime now = context_.clock.now();
+    if (reply.ok()) {
+      last_answer_ = now;
+      const auto task = read_task(*reply);
+      if (!task.ok()) return end(fail(context_, command_, task.error()));
+      if (task->has_ended()) {
+        standing_.clear();
+        return end(tell_end(context_.console, options_, *task, *reply));
+      }
+      standing_.show(*task);
+    } else if (!reply.error().retryable() || now - last_answer_ > kPatience) {
+      standing_.clear();
+      return end(fail(context_, command_, reply.error()));
+    } else {
+      standing_.say("the node does not answer; trying again");
+    }
+    return options_.limit && now - start_ >= *options_.limit && give_up();
+  }
+
+  bool give_up() {
+    standing_.clear();
+    context_.console.err << fmt::format("horae {}: task {} has not ended within {}; it goes on: horae task watch {}\n",
+                                        command_, options_.id, format_duration(*options_.limit), options_.id);
+    return end(kNotCompleted);
+  }
+
+  bool end(int exit_code) {
+    exit_code_ = exit_code;
+    return true;
+  }
+
+  // What happened between the last look and the begin of the stream is seen by a look at its begin.
+  void wait_for_news() {
+    if (exit_code_) return;
+    bool has_begun = false;
+    Duration time = kLongestSilence;
+    if (options_.limit) time = std::min(time, start_ + *options_.limit - context_.clock.now());
+    if (time > kFirstPause) {
+      (void)events_.stream("/v1/events?task=" + options_.id, time, [&](std::string_view piece) {
+        const bool is_news = !std::exchange(has_begun, true) || piece.find("event:") != std::string_view::npos;
+        return !is_news || !look();
+      });
+    }
+    if (exit_code_ || has_begun) return;
+    Waker nobody;  // there are no events to wait for, only the time
+    (void)nobody.wait(context_.clock.now() + pause_);
+    pause_ = std::min(pause_ * 3 / 2, kLongestPause);
+  }
+
+  const Context& context_;
+  const std::string_view command_;
+  NodeClient& client_;
+  NodeClient events_;
+  const WatchOptions& options_;
+  const MonotonicTime start_;
+  MonotonicTime last_answer_;
+  Duration pause_ = kFirstPause;
+  Standing standing_;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace
+
+int watch_task(const Context& context, std::string_view command, NodeClient& client, const WatchOptions& options) {
+  return Watcher(context, command, client, options).watch();
 }
 
 }  // namespace horae::cli

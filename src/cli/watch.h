@@ -17,7 +17,7 @@ struct WatchOptions {
   bool json = false;                   // print the task at its end as the node's exact bytes
 };
 
-// Asks the node now and then until the task has ended (a recurring one does not), and tells on `err` how it stands:
+// Follows the node's events until the task has ended (a recurring one does not), and tells on `err` how it stands:
 // with a bar that moves on a terminal, else with a line for each change. A node that goes away is waited for for a
 // while. Answers what to exit with: kDone if it completed, kNotCompleted if it did not, or not in time.
 int watch_task(const Context& context, std::string_view command, NodeClient& client, const WatchOptions& options);

@@ -27,9 +27,12 @@ using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 // What arrives, and why it was cut off if it was.
 struct Arriving {
   NetResponse response;
+  const std::function<bool(std::string_view)>& take;
   std::size_t head_bytes = 0;
   const HttpClientOptions& limits;
   bool is_too_large = false;
+  bool is_success = false;
+  bool was_ended = false;  // by the taker
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -47,7 +50,11 @@ std::size_t take_header(char* data, std::size_t, std::size_t size, void* user) {
   arriving.is_too_large = arriving.head_bytes > arriving.limits.max_head_bytes;
   if (arriving.is_too_large) return 0;
   const std::string_view line(data, size);
-  if (line.starts_with("HTTP/")) arriving.response.headers.clear();
+  if (line.starts_with("HTTP/")) {
+    arriving.response.headers.clear();
+    const std::size_t space = std::min(line.find(' '), line.size());
+    arriving.is_success = line.substr(space).starts_with(" 2");
+  }
   const std::size_t colon = line.find(':');
   if (line.starts_with("HTTP/") || colon == std::string_view::npos) return size;
   std::string name(trimmed(line.substr(0, colon)));
@@ -58,6 +65,10 @@ std::size_t take_header(char* data, std::size_t, std::size_t size, void* user) {
 
 std::size_t take_body(char* data, std::size_t, std::size_t size, void* user) {
   auto& arriving = *static_cast<Arriving*>(user);
+  if (arriving.take && arriving.is_success) {
+    arriving.was_ended = !arriving.take({data, size});
+    return arriving.was_ended ? 0 : size;
+  }
   arriving.is_too_large = arriving.response.body.size() + size > arriving.limits.max_body_bytes;
   if (arriving.is_too_large) return 0;
   arriving.response.body.append(data, size);
@@ -146,14 +157,14 @@ class HttpClient::Core {
     }
     const auto headers = make_headers(request);
     if (!headers.ok()) return headers.error();
-    Arriving arriving{.response = {}, .limits = options_};
+    Arriving arriving{.response = {}, .take = request.take, .limits = options_};
     set_up(request, headers->get(), arriving);
     const CURLcode done = curl_easy_perform(curl_);
     if (arriving.is_too_large) {
       return Error{ErrorCode::kOverLimit, fmt::format("{} {}: the answer is larger than {} bytes; ask for less",
                                                       request.method, request.url, options_.max_body_bytes)};
     }
-    if (done != CURLE_OK) return failure(request, done, error_);
+    if (done != CURLE_OK && !arriving.was_ended) return failure(request, done, error_);
     long status = 0;
     set_or_get(curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status));
     arriving.response.status = static_cast<int>(status);

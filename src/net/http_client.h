@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct NetRequest {
   std::vector<NetHeader> headers = {};
   std::string body = {};
   Duration timeout = std::chrono::seconds(30);  // for all of it, from the connect to the last byte of the answer
+
+  // Gets the body of a success piece by piece as it arrives, instead of NetResponse::body; false ends the answer here.
+  std::function<bool(std::string_view piece)> take = {};
 };
 
 struct NetResponse {

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "net/http_client.h"
-#include "tests/support/process.h"
+#include "tests/e2e/running_node.h"
 
 namespace horae::testing {
 
@@ -37,8 +36,10 @@ class NodeOn : public ::testing::TestWithParam<NodeStoreMaker> {
   void stop();   // by SIGTERM; it must end cleanly
   void kill();   // by SIGKILL
 
-  const std::string& url() const { return url_; }
-  NetResponse call(const std::string& method, const std::string& path, const std::string& body = {});
+  const std::string& url() const { return node_->url(); }
+  NetResponse call(const std::string& method, const std::string& path, const std::string& body = {}) {
+    return node_->call(method, path, body);
+  }
   NetResponse get(const std::string& path) { return call("GET", path); }
   NetResponse post(const std::string& path, const std::string& body = {}) { return call("POST", path, body); }
 
@@ -52,12 +53,7 @@ class NodeOn : public ::testing::TestWithParam<NodeStoreMaker> {
 
  private:
   std::unique_ptr<NodeStore> store_;
-  std::unique_ptr<Process> process_;
-  std::string url_;
-  HttpClient client_;
+  std::unique_ptr<RunningNode> node_;
 };
-
-// The text under a name anywhere in a JSON text: good enough for what a node writes.
-std::string text_in(const std::string& json, const std::string& name);
 
 }  // namespace horae::testing

@@ -13,48 +13,28 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string text_in(const std::string& json, const std::string& name) {
-  std::smatch found;
-  return std::regex_search(json, found, std::regex("\"" + name + "\":\"([^\"]*)\"")) ? found[1].str() : "";
-}
-
 NodeOn::NodeOn() : store_(GetParam().make()) { start(); }
 
 NodeOn::~NodeOn() {
-  if (process_) stop();
+  if (node_) stop();
 }
 
 void NodeOn::start() {
-  std::vector<std::string> command = {HORAE_BINARY,     "serve", "--http-listen",     "127.0.0.1:0",
-                                      "--monitor-poll", "100ms", "--upkeep-interval", "1s"};
-  for (std::string& flag : store_->flags()) command.push_back(std::move(flag));
-  process_ = std::make_unique<Process>(command);
-  if (!process_->read_until("is running")) throw std::runtime_error("the node did not start");
-  const std::string line = process_->read_line().value_or("");
-  std::smatch found;
-  if (!std::regex_search(line, found, std::regex("http://[0-9.:]+"))) throw std::runtime_error("no address: " + line);
-  url_ = found[0];
-  (void)process_->read_until("Stop it with");
+  std::vector<std::string> flags = {"--http-listen", "127.0.0.1:0", "--monitor-poll", "100ms",
+                                    "--upkeep-interval", "1s"};
+  for (std::string& flag : store_->flags()) flags.push_back(std::move(flag));
+  node_ = std::make_unique<RunningNode>(flags);
 }
 
 void NodeOn::stop() {
-  process_->send_signal(SIGTERM);
-  EXPECT_THAT(process_->read_rest(), HasSubstr("horae stopped"));
-  EXPECT_EQ(process_->wait().exit_code, 0);
-  process_.reset();
+  EXPECT_THAT(node_->stop(), HasSubstr("horae stopped"));
+  EXPECT_EQ(node_->process().wait().exit_code, 0);
+  node_.reset();
 }
 
 void NodeOn::kill() {
-  process_->send_signal(SIGKILL);
-  (void)process_->wait();
-  process_.reset();
-}
-
-NetResponse NodeOn::call(const std::string& method, const std::string& path, const std::string& body) {
-  auto answer = client_.send(
-      {.method = method, .url = url_ + path, .headers = {{"content-type", "application/json"}}, .body = body});
-  if (!answer.ok()) throw std::runtime_error(answer.error().message);
-  return std::move(*answer);
+  node_->kill();
+  node_.reset();
 }
 
 std::string NodeOn::submit(const std::string& body) {

@@ -1,0 +1,206 @@
+// make bench/http, its second half: whole nodes on one PostgreSQL. How soon a task that is submitted at one of them
+// starts at a worker that waits at the same or at another; what an idle node costs; what three do against one.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/node.h"
+#include "app/open_store.h"
+#include "base/check.h"
+#include "base/json_scan.h"
+#include "bench/http_client.h"
+#include "bench/measure.h"
+#include "tests/support/postgres_server.h"
+
+namespace horae::bench {
+namespace {
+
+constexpr int kBatch = 100;
+constexpr int kRounds = 5;
+constexpr int kPickups = 300;
+constexpr double kIdleSeconds = 20;
+
+using Results = std::vector<std::pair<std::string, double>>;
+
+void pass(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+// A node as `horae serve` makes it, in this process.
+class WholeNode {
+ public:
+  explicit WholeNode(const std::string& url) : store_(std::move(open_store(url, clock_)).value()) {
+    Config config;
+    config.http.listen = {"127.0.0.1:0"};
+    node_ = std::make_unique<Node>(*store_, clock_, config, store_->queues().new_worker_id().value(),
+                                   Logger(std::cerr, clock_, {.level = LogLevel::kError}));
+    HORAE_CHECK(node_->start().ok(), "a free port is free");
+  }
+  ~WholeNode() { node_->stop(); }
+  WholeNode(const WholeNode&) = delete;
+  WholeNode& operator=(const WholeNode&) = delete;
+
+  std::uint16_t port() const {
+    const std::string url = node_->urls().front();
+    return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+  }
+
+ private:
+  SystemClock clock_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Node> node_;
+};
+
+// ---- Pickup ----
+
+// From the submit to the answer of a worker that waits, one at a time, in milliseconds.
+std::vector<double> pickups(std::uint16_t submit_at, std::uint16_t wait_at) {
+  BlockingClient client(submit_at);
+  BlockingClient worker(wait_at);
+  BlockingClient observer(wait_at);
+  const std::string claim = post_request("/v1/claim", R"({"owner":"worker-w","queues":["bench"],"wait":"30s"})");
+  const std::string submit = post_request("/v1/tasks", R"({"queue":"bench","spec":1})");
+  const std::string status = "GET /v1/scheduler HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  // The node's own slots wait as well: one more than before is our worker.
+  const auto waiting = [&] {
+    const std::string answer = observer.call(status);
+    const std::size_t at = answer.find(R"("waiting_workers":)");
+    return std::stoi(answer.substr(at + 18));
+  };
+  const int others = waiting();
+  std::vector<double> milliseconds;
+  for (int i = 0; i < kPickups; ++i) {
+    std::thread waits([&] { (void)worker.call(claim); });
+    while (waiting() == others) pass(0.0005);
+    pass(0.002);  // low load: the claim that found nothing is over
+    const Stopwatch watch;
+    (void)client.call(submit);
+    waits.join();
+    milliseconds.push_back(watch.read().wall_s * 1e3);
+  }
+  std::ranges::sort(milliseconds);
+  return milliseconds;
+}
+
+void measure_pickup(testing::PostgresServer& server, Results& results) {
+  const std::string url = server.make_database();
+  const WholeNode one(url);
+  const auto same = pickups(one.port(), one.port());
+  const WholeNode two(url);
+  pass(3);  // until each knows of the other
+  const auto other = pickups(one.port(), two.port());
+  results.emplace_back("http.pickup.pg.p50_ms", same[kPickups / 2]);
+  results.emplace_back("http.pickup.pg.p99_ms", same[kPickups * 99 / 100]);
+  results.emplace_back("http.pickup.pg2nodes.p50_ms", other[kPickups / 2]);
+  results.emplace_back("http.pickup.pg2nodes.p99_ms", other[kPickups * 99 / 100]);
+}
+
+// ---- Idle ----
+
+// A statement outside of a transaction block counts as one transaction, and all that an idle node sends is such.
+void measure_idle(testing::PostgresServer& server, Results& results) {
+  const std::string url = server.make_database();
+  const std::string database = url.substr(url.rfind('/') + 1);
+  const WholeNode node(url);
+  pass(3);
+  const auto transactions = [&] {
+    return std::stod(server.run_sql(
+        fmt::format("select xact_commit + xact_rollback from pg_stat_database where datname = '{}'", database)));
+  };
+  const double before = transactions();
+  const Stopwatch watch;
+  pass(kIdleSeconds);
+  const Spent spent = watch.read();
+  pass(1.2);  // sessions report their statistics with a delay
+  const double after = transactions();
+  results.emplace_back("http.idle.queries_per_s", (after - before) / (kIdleSeconds + 1.2));
+  results.emplace_back("http.idle.cpu_share", spent.cpu_s / spent.wall_s);
+}
+
+// ---- Three nodes ----
+
+std::string batch_body() {
+  std::string body = R"({"tasks":[)";
+  for (int i = 0; i < kBatch; ++i) {
+    body += fmt::format(R"({}{{"queue":"bench","priority":{},"spec":{{"n":{}}}}})", i > 0 ? "," : "", 50 + i % 4, i);
+  }
+  return body + "]}";
+}
+
+// The completions of what was claimed; empty if it was nothing.
+std::string settle_body(const std::string& claimed, const std::string& owner) {
+  const auto members = scan_object(claimed).value();
+  std::string body;
+  for (const std::string_view task : scan_array(members.at(0).value).value()) {
+    std::string_view id, number, attempt;
+    for (const JsonMember& member : scan_object(task).value()) {
+      if (member.key == "id") id = member.value;
+      if (member.key == "number") number = member.value;
+      if (member.key == "attempt") attempt = member.value;
+    }
+    body += fmt::format(R"({}{{"event":"complete","id":{},"number":{},"attempt":{},"owner":"{}","result":{{}}}})",
+                        body.empty() ? "" : ",", id, number, attempt, owner);
+  }
+  return body.empty() ? "" : R"({"settlements":[)" + body + "]}";
+}
+
+// Whole lives a second by three clients, each with its own node, or all with the same.
+double lives_per_second(const std::vector<std::uint16_t>& ports, double seconds) {
+  std::atomic<bool> stop = false;
+  std::atomic<int> batches = 0;
+  std::vector<std::thread> clients;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    clients.emplace_back([&, i] {
+      BlockingClient client(ports[i]);
+      const std::string owner = fmt::format("worker-c{}", i);
+      const std::string submit = post_request("/v1/tasks/batch", batch_body());
+      const std::string claim = post_request(
+          "/v1/claim", fmt::format(R"({{"owner":"{}","queues":["bench"],"max":{}}})", owner, kBatch));
+      while (!stop) {
+        (void)client.call(submit);
+        const std::string body = settle_body(client.call(claim), owner);
+        if (body.empty()) continue;
+        (void)client.call(post_request("/v1/settle", body));
+        ++batches;
+      }
+    });
+  }
+  const Stopwatch watch;
+  pass(seconds);
+  stop = true;
+  for (std::thread& client : clients) client.join();
+  return batches * kBatch / watch.read().wall_s;
+}
+
+void measure_three(testing::PostgresServer& server, Results& results) {
+  const std::string url = server.make_database();
+  const WholeNode one(url), two(url), three(url);
+  std::vector<double> alone, together, ratio;
+  for (int round = 0; round < kRounds; ++round) {
+    alone.push_back(lives_per_second({one.port(), one.port(), one.port()}, 2));
+    together.push_back(lives_per_second({one.port(), two.port(), three.port()}, 2));
+    ratio.push_back(together.back() / alone.back());
+  }
+  results.emplace_back("http.nodes1.per_s", spread_of(alone).median);
+  results.emplace_back("http.nodes3.per_s", spread_of(together).median);
+  results.emplace_back("http.nodes3.vs_1", spread_of(ratio).median);
+}
+
+}  // namespace
+}  // namespace horae::bench
+
+int main() {
+  using namespace horae::bench;  // NOLINT(google-build-using-namespace): a program of one file
+  Results results;
+  horae::testing::PostgresServer server;
+  measure_pickup(server, results);
+  measure_idle(server, results);
+  measure_three(server, results);
+  for (const auto& [name, value] : results) print_result(name, value);
+  return 0;
+}

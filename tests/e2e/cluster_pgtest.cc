@@ -1,0 +1,169 @@
+// Several nodes on one PostgreSQL, as real processes, and its bad days.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/waker.h"
+#include "tests/e2e/running_node.h"
+#include "tests/support/postgres_server.h"
+
+namespace horae::testing {
+namespace {
+
+using std::literals::operator""ms;
+using std::literals::operator""s;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Polls are long, so that what comes soon comes because somebody told.
+class Nodes : public ::testing::Test {
+ protected:
+  std::unique_ptr<RunningNode> start(std::vector<std::string> more = {}) {
+    std::vector<std::string> flags = {"--http-listen", "127.0.0.1:0",          "--store",
+                                      url_,            "--postgres-allow-unsafe", "fsync,full_page_writes,synchronous_commit",
+                                      "--slots-count", "0"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return std::make_unique<RunningNode>(flags);
+  }
+
+  static void pause() {
+    Waker nobody;
+    (void)nobody.wait(SystemClock().now() + 20ms);
+  }
+
+  // Until each of them lists so many.
+  static void wait_for_nodes(const std::vector<RunningNode*>& nodes, std::size_t count) {
+    for (RunningNode* node : nodes) {
+      while (true) {
+        const std::string list = node->get("/v1/nodes").body;
+        std::size_t found = 0;
+        for (std::size_t at = list.find("\"id\""); at != std::string::npos; at = list.find("\"id\"", at + 1)) ++found;
+        if (found == count) break;
+        pause();
+      }
+    }
+  }
+
+  static std::string submit(RunningNode& node, const std::string& body) {
+    const NetResponse answer = node.post("/v1/tasks", body);
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return text_in(answer.body, "id");
+  }
+
+  static std::string completion(const std::string& id, int attempt, const std::string& owner) {
+    return fmt::format(R"({{"settlements":[{{"event":"complete","id":"{}","attempt":{},"owner":"{}"}}]}})", id, attempt,
+                       owner);
+  }
+
+  PostgresServer server_{{.durable = false, .settings = {}}};
+  const std::string url_ = server_.make_database();
+};
+
+TEST_F(Nodes, KnowEachOther) {
+  const auto one = start();
+  const auto two = start();
+  wait_for_nodes({one.get(), two.get()}, 2);
+  EXPECT_THAT(one->get("/v1/nodes").body, AllOf(HasSubstr(one->url().substr(7)), HasSubstr(two->url().substr(7))));
+  two->stop();
+  wait_for_nodes({one.get()}, 1);
+}
+
+TEST_F(Nodes, ATaskOfOneStartsAtAWorkerThatWaitsAtTheOther) {
+  const auto one = start({"--cluster-poll", "5s"});
+  const auto two = start({"--cluster-poll", "5s"});
+  wait_for_nodes({one.get(), two.get()}, 2);
+  auto claimed = std::async(std::launch::async, [&] {
+    return two->post("/v1/claim", R"({"owner":"worker-x","queues":["mail"],"wait":"30s"})").body;
+  });
+  const std::string id = submit(*one, R"({"queue":"mail","spec":{}})");
+  EXPECT_THAT(claimed.get(), HasSubstr(id));
+}
+
+TEST_F(Nodes, EventsOfOneAreReadAtTheOther) {
+  const auto one = start();
+  const auto two = start();
+  wait_for_nodes({one.get(), two.get()}, 2);
+  HttpClient reader;
+  std::string id, heard;
+  (void)reader.send({.url = two->url() + "/v1/events",
+                     .timeout = 30s,
+                     .take = [&](std::string_view piece) {
+                       heard += piece;
+                       if (heard.find("resync") == std::string::npos) return true;  // the others do not know of us yet
+                       if (id.empty()) id = submit(*one, R"({"queue":"mail","spec":{}})");
+                       return heard.find(id) == std::string::npos;
+                     }});
+  EXPECT_THAT(heard, HasSubstr(fmt::format(R"("task":"{}","state":"ready","queue":"mail")", id)));
+}
+
+TEST_F(Nodes, SayWhyATaskWaits) {
+  const auto node = start();
+  const std::string id = submit(*node, R"({"queue":"mail","spec":{}})");
+  const std::string path = "/v1/tasks/" + id + "/explain";
+  EXPECT_THAT(node->get(path).body, AllOf(HasSubstr("no_worker"), HasSubstr("ever")));
+  EXPECT_EQ(node->post("/v1/queues/mail/pause").status, 200);
+  EXPECT_THAT(node->get(path).body, HasSubstr("queue_paused"));
+  EXPECT_EQ(node->post("/v1/scheduler/stop").status, 200);
+  EXPECT_THAT(node->get(path).body, HasSubstr("scheduler_stopped"));
+}
+
+TEST_F(Nodes, TakeTokensWithTheirRolesAndQueues) {
+  const auto one = start();
+  const auto two = start({"--http-require-token"});
+  wait_for_nodes({one.get()}, 2);
+  EXPECT_EQ(two->get("/v1/tasks").status, 401);
+  const NetResponse made =
+      one->post("/v1/tokens", R"({"name":"build","role":"submit","queues":["mail.*"]})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string token = text_in(made.body, "token");
+  // The other node learns of it with its next look.
+  while (two->call("GET", "/v1/queues", "", token).status == 401) pause();
+  EXPECT_EQ(two->call("POST", "/v1/tasks", R"({"queue":"mail.a","spec":{}})", token).status, 201);
+  EXPECT_EQ(two->call("POST", "/v1/tasks", R"({"queue":"other","spec":{}})", token).status, 403);
+  EXPECT_EQ(two->call("POST", "/v1/claim", R"({"owner":"w","queues":["mail.a"]})", token).status, 403);
+  const std::string hidden = submit(*one, R"({"queue":"other","spec":{}})");
+  EXPECT_EQ(two->call("GET", "/v1/tasks/" + hidden, "", token).status, 404);
+  EXPECT_EQ(two->call("POST", "/v1/tasks/" + hidden + "/cancel", "", token).status, 404);
+  EXPECT_THAT(two->call("GET", "/v1/tasks", "", token).body, AllOf(HasSubstr("mail.a"), Not(HasSubstr("other"))));
+  EXPECT_EQ(one->call("DELETE", "/v1/tokens/" + text_in(made.body, "id")).status, 204);
+  while (two->call("GET", "/v1/queues", "", token).status != 401) pause();
+}
+
+TEST_F(Nodes, AnOutageOfTheStoreCostsNoAttempt) {
+  const auto one = start();
+  const auto two = start();
+  const std::string id = submit(*one, R"({"queue":"mail","spec":{}})");
+  EXPECT_THAT(one->post("/v1/claim", R"({"owner":"worker-x","queues":["mail"],"lease":"3s"})").body, HasSubstr(id));
+  server_.stop();
+  EXPECT_EQ(one->get("/readyz").status, 503);
+  const NetResponse refused = one->post("/v1/tasks", R"({"queue":"mail","key":"k","spec":{}})");
+  EXPECT_EQ(refused.status, 503) << refused.body;
+  EXPECT_EQ(refused.header("retry-after"), "1");
+  Waker nobody;
+  (void)nobody.wait(SystemClock().now() + 5s);  // longer than the lease
+  server_.start();
+  while (two->get("/readyz").status != 200) pause();
+  EXPECT_THAT(two->post("/v1/settle", completion(id, 1, "worker-x")).body, HasSubstr("accepted"));
+  EXPECT_THAT(two->get("/v1/tasks/" + id).body, AllOf(HasSubstr(R"("attempt":1)"), Not(HasSubstr("TaskTimeout"))));
+}
+
+TEST_F(Nodes, OneThatIsKilledLeavesItsTasksToTheOthers) {
+  auto one = start({"--slots-count", "2", "--slots-queues", "work", "--slots-lease", "1s"});
+  const auto two = start({"--monitor-poll", "100ms"});
+  const std::string id = submit(*one, R"({"queue":"work","spec":{"run":"sleep","for":"1h"}})");
+  while (two->get("/v1/tasks/" + id).body.find(R"("state":"running")") == std::string::npos) pause();
+  one->kill();
+  const std::string claimed = two->post("/v1/claim", R"({"owner":"worker-x","queues":["work"],"wait":"30s"})").body;
+  EXPECT_THAT(claimed, AllOf(HasSubstr(id), HasSubstr(R"("attempt":2)")));
+  EXPECT_THAT(two->post("/v1/settle", completion(id, 2, "worker-x")).body, HasSubstr("accepted"));
+}
+
+}  // namespace
+}  // namespace horae::testing
