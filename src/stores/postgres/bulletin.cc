@@ -92,7 +92,7 @@ class PostgresBulletin final : public Bulletin {
       can_hear_ = false;
       if (is_stopping_) return;
       pause = has_heard ? kFirstPause : std::min(2 * pause, kLongestPause);
-      wait_for(end == End::kDeaf ? kTestAgain : pause);
+      rest_about(end == End::kDeaf ? kTestAgain : pause);
     }
   }
 
@@ -145,7 +145,7 @@ class PostgresBulletin final : public Bulletin {
   }
 
   // About so long, so that nodes that lost a server together do not come back together.
-  void wait_for(Duration time) {
+  void rest_about(Duration time) {
     alarm_.wait(-1,
                 time / 2 + Duration(static_cast<Duration::rep>(static_cast<double>(time.count()) * random_.unit())));
   }
