@@ -130,7 +130,7 @@ class Batch {
     }
   }
 
-  // What lies outside a caller's scope does not exist for him: from here on his wish has no task.
+  // What lies outside a caller's scope does not exist for that caller: from here on, the wish has no task.
   void hide_out_of_scope() {
     std::set<int> queues;
     for (std::size_t i = 0; i < wishes_.size(); ++i) {

@@ -270,7 +270,7 @@ class Batch {
            found->second.attempt == said.attempt && found->second.owner == said.owner;
   }
 
-  // What lies outside a caller's scope does not exist for him: from here on his settlement has no task.
+  // What lies outside a caller's scope does not exist for that caller: from here on, the settlement has no task.
   void hide_out_of_scope() {
     std::set<int> queues;
     for (std::size_t i = 0; i < settlements_.size(); ++i) {
