@@ -145,6 +145,11 @@ void Engine::on_control() {
   herald_.control();
 }
 
+void Engine::set_address(std::string address) {
+  lookout_.set_address(std::move(address));
+  wakers_.lookout.wake();
+}
+
 void Engine::set_wants_hints(bool wants_hints) {
   lookout_.set_wants_hints(wants_hints);
   wakers_.lookout.wake();

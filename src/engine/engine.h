@@ -82,8 +82,8 @@ class Engine {
   // For those who read events at other nodes; nothing happens if there are none. See Herald::hint().
   void hint(std::string text) { herald_.hint(std::move(text)); }
 
-  // What other nodes should know of this one, from the next look on.
-  void set_address(std::string address) { lookout_.set_address(std::move(address)); }
+  // What other nodes should know of this one; the next look, which tells them, comes at once.
+  void set_address(std::string address);
   void set_wants_hints(bool wants_hints);
 
   // True if other nodes can be there, and what they tell does not arrive.

@@ -36,8 +36,8 @@ class Cable {
   void close_all();
 
   const int target_port_;
-  int listener_ = -1;
   int port_ = 0;
+  int listener_ = -1;
   std::atomic<bool> must_break_ = false;
   std::atomic<bool> is_cut_ = false;
   std::atomic<bool> must_stop_ = false;
