@@ -110,7 +110,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_sent(bool is_sent);
   void say_continue();
   void linger();
-  void begin_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body);
+  void begin_stream(std::uint64_t id, const HttpResponse& head, std::shared_ptr<BodyStream> body);
   bool has_room_for_stream();
   void resume();
   void pull();

@@ -129,13 +129,13 @@ void Connection::linger() {
 // ---- Streams ----
 
 void Connection::post_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body) {
-  if (loop_->is_here()) return begin_stream(id, std::move(head), std::move(body));
+  if (loop_->is_here()) return begin_stream(id, head, std::move(body));
   (void)loop_->post([self = shared_from_this(), id, head = std::move(head), body = std::move(body)]() mutable {
-    self->begin_stream(id, std::move(head), std::move(body));
+    self->begin_stream(id, head, std::move(body));
   });
 }
 
-void Connection::begin_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body) {
+void Connection::begin_stream(std::uint64_t id, const HttpResponse& head, std::shared_ptr<BodyStream> body) {
   if (phase_ != Phase::kHandling || id != request_) return;
   gone_ = nullptr;
   if (wants_body_ && !has_room_for_stream()) {

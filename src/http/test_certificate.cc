@@ -22,7 +22,7 @@ struct Free {
 using Key = std::unique_ptr<EVP_PKEY, Free>;
 using Certificate = std::unique_ptr<X509, Free>;
 
-constexpr long kDay = 24 * 60 * 60;
+constexpr long kDay = 86'400;  // seconds
 
 void add_extension(X509* certificate, int kind, const char* value) {
   const std::unique_ptr<X509_EXTENSION, Free> made(X509V3_EXT_conf_nid(nullptr, nullptr, kind, value));

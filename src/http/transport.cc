@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 
 #include "base/check.h"
 
@@ -68,7 +67,7 @@ class PlainTransport final : public Transport {
 
 // OpenSSL's own way to a socket writes without MSG_NOSIGNAL, so it gets one from us.
 
-int socket_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+int socket_of(BIO* bio) { return *static_cast<int*>(BIO_get_data(bio)); }
 
 int bio_write(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
@@ -103,13 +102,13 @@ const BIO_METHOD* socket_method() {
 // The handshake is done by the first reads and writes.
 class TlsTransport final : public Transport {
  public:
-  TlsTransport(int socket, TlsSession session) : session_(std::move(session)) {
+  TlsTransport(int socket, TlsSession session) : socket_(socket), session_(std::move(session)) {
     BIO* bio = session_ ? BIO_new(socket_method()) : nullptr;
     if (bio == nullptr) {
       has_failed_ = true;
       return;
     }
-    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+    BIO_set_data(bio, &socket_);
     BIO_set_init(bio, 1);
     SSL_set_bio(session_.get(), bio, bio);
   }
@@ -164,6 +163,7 @@ class TlsTransport final : public Transport {
     return {is_http ? State::kPlainHttp : State::kEnded};
   }
 
+  int socket_;  // where the session's BIO finds it
   TlsSession session_;
   bool has_failed_ = false;
 };
