@@ -159,8 +159,8 @@ double lives_per_second(const std::vector<std::uint16_t>& ports, double seconds)
       BlockingClient client(ports[i]);
       const std::string owner = fmt::format("worker-c{}", i);
       const std::string submit = post_request("/v1/tasks/batch", batch_body());
-      const std::string claim = post_request(
-          "/v1/claim", fmt::format(R"({{"owner":"{}","queues":["bench"],"max":{}}})", owner, kBatch));
+      const std::string claim =
+          post_request("/v1/claim", fmt::format(R"({{"owner":"{}","queues":["bench"],"max":{}}})", owner, kBatch));
       while (!stop) {
         (void)client.call(submit);
         const std::string body = settle_body(client.call(claim), owner);

@@ -32,7 +32,7 @@ class ExchangeOfHints {
   EventRing& ring_;
   Engine& engine_;
   std::atomic<bool> others_want_them_ = false;
-  bool wants_them_ = false;     // used by on_tick() only
+  bool wants_them_ = false;    // used by on_tick() only
   int ticks_until_heard_ = 0;  // used by on_tick() only
 };
 

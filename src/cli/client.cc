@@ -103,8 +103,9 @@ Result<std::string> NodeClient::send(NetRequest request) {
   if (response->status >= 200 && response->status < 300) return std::move(response->body);
   const auto detail = read_problem(response->body);
   if (!detail) {
-    return Error{ErrorCode::kInternal, fmt::format("{} {}: answered {} with {}; is this a node of Horae?",
-                                                   request.method, request.url, response->status, quote(response->body))};
+    return Error{ErrorCode::kInternal,
+                 fmt::format("{} {}: answered {} with {}; is this a node of Horae?", request.method, request.url,
+                             response->status, quote(response->body))};
   }
   problem_ = std::move(response->body);
   return Error{code_of(response->status), *detail};

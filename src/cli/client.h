@@ -50,8 +50,8 @@ class NodeClient {
   Result<std::string> patch(const std::string& path, std::string body) { return send("PATCH", path, std::move(body)); }
   Result<std::string> remove(const std::string& path) { return send("DELETE", path, ""); }
 
-  // Streams events of a node to `take`, which answers whether to go on, for `time` at most. A success if `take` ended it
-  // or the node did; kUnavailable if the time was over. Not while another call is under way.
+  // Streams events of a node to `take`, which answers whether to go on, for `time` at most. A success if `take` ended
+  // it or the node did; kUnavailable if the time was over. Not while another call is under way.
   Result<void> stream(const std::string& path, Duration time, std::function<bool(std::string_view)> take);
 
   // Another one for the same node.

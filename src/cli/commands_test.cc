@@ -184,7 +184,7 @@ TEST(CommandLine, IsCompletedByTheProgramItself) {
     return terminal.type(words).out;
   };
   EXPECT_EQ(typed({"s"}), "scheduler\nserve\n");
-  EXPECT_EQ(typed({"task", ""}), "cancel\nget\nlist\nsubmit\nwatch\n");
+  EXPECT_EQ(typed({"task", ""}), "cancel\nexplain\nget\nlist\nsubmit\nwatch\n");
   EXPECT_EQ(typed({"to"}), "token\n");
   EXPECT_EQ(typed({"token", ""}), "create\nlist\nrevoke\n");
   EXPECT_EQ(typed({"token", "create", "--o"}), "--offline\n");

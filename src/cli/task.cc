@@ -212,8 +212,8 @@ Result<int> show_reasons(const Console& console, const std::string& reply) {
 }
 
 void add_explain(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "explain", "Why a task does not run",
-                               "  horae task explain 0190f7c2-0a1b-7c3d-8e4f-0123456789ab");
+  CLI::App* command =
+      add_verb(noun, "explain", "Why a task does not run", "  horae task explain 0190f7c2-0a1b-7c3d-8e4f-0123456789ab");
   const auto flags = std::make_shared<GetFlags>();
   command->add_option("ID", flags->id, "Its id")->required()->type_name("");
   add_client_options(*command, flags->client);

@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 constexpr Duration kLongestSilence = std::chrono::seconds(5);  // then it looks without an event: any may be missing
-constexpr Duration kPatience = std::chrono::seconds(60);  // with a node that is away
+constexpr Duration kPatience = std::chrono::seconds(60);       // with a node that is away
 
 // What has been shown, so that only changes are.
 class Standing {

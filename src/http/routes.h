@@ -7,8 +7,8 @@
 
 namespace horae {
 
-std::vector<Route> task_routes();    // /v1/tasks
-std::vector<Route> worker_routes();  // /v1/workers, /v1/claim, /v1/settle
+std::vector<Route> task_routes();     // /v1/tasks
+std::vector<Route> worker_routes();   // /v1/workers, /v1/claim, /v1/settle
 std::vector<Route> queue_routes();    // /v1/queues, /v1/scheduler
 std::vector<Route> cluster_routes();  // /v1/events, /v1/nodes, and why a task waits
 std::vector<Route> token_routes();    // /v1/tokens

@@ -26,8 +26,12 @@ using ::testing::Not;
 class Nodes : public ::testing::Test {
  protected:
   std::unique_ptr<RunningNode> start(std::vector<std::string> more = {}) {
-    std::vector<std::string> flags = {"--http-listen", "127.0.0.1:0",          "--store",
-                                      url_,            "--postgres-allow-unsafe", "fsync,full_page_writes,synchronous_commit"};
+    std::vector<std::string> flags = {"--http-listen",
+                                      "127.0.0.1:0",
+                                      "--store",
+                                      url_,
+                                      "--postgres-allow-unsafe",
+                                      "fsync,full_page_writes,synchronous_commit"};
     flags.insert(flags.end(), more.begin(), more.end());
     return std::make_unique<RunningNode>(flags);
   }
@@ -92,9 +96,7 @@ TEST_F(Nodes, EventsOfOneAreReadAtTheOther) {
   wait_for_nodes({one.get(), two.get()}, 2);
   HttpClient reader;
   std::string id, heard;
-  (void)reader.send({.url = two->url() + "/v1/events",
-                     .timeout = 30s,
-                     .take = [&](std::string_view piece) {
+  (void)reader.send({.url = two->url() + "/v1/events", .timeout = 30s, .take = [&](std::string_view piece) {
                        heard += piece;
                        if (heard.find("resync") == std::string::npos) return true;  // the others do not know of us yet
                        if (id.empty()) id = submit(*one, R"({"queue":"mail","spec":{}})");
@@ -119,8 +121,7 @@ TEST_F(Nodes, TakeTokensWithTheirRolesAndQueues) {
   const auto two = start({"--http-require-token", "true"});
   wait_for_nodes({one.get()}, 2);
   EXPECT_EQ(two->get("/v1/tasks").status, 401);
-  const NetResponse made =
-      one->post("/v1/tokens", R"({"name":"build","role":"submit","queues":["mail.*"]})");
+  const NetResponse made = one->post("/v1/tokens", R"({"name":"build","role":"submit","queues":["mail.*"]})");
   ASSERT_EQ(made.status, 201) << made.body;
   const std::string token = text_in(made.body, "token");
   // The other node learns of it with its next look.

@@ -20,8 +20,8 @@ NodeOn::~NodeOn() {
 }
 
 void NodeOn::start() {
-  std::vector<std::string> flags = {"--http-listen", "127.0.0.1:0", "--monitor-poll", "100ms",
-                                    "--upkeep-interval", "1s"};
+  std::vector<std::string> flags = {"--http-listen", "127.0.0.1:0",       "--monitor-poll",
+                                    "100ms",         "--upkeep-interval", "1s"};
   for (std::string& flag : store_->flags()) flags.push_back(std::move(flag));
   node_ = std::make_unique<RunningNode>(flags);
 }

@@ -74,8 +74,18 @@ TEST(ServeTls, SighupWithoutTlsStopsNothing) {
   stop(horae);
 }
 
+TEST(ServeTls, DoesNotStartBeforeAnybodyCouldCall) {
+  const TemporaryFolder folder;
+  Process horae(serve(folder, {"--http-listen", "127.0.0.1:0", "--http-plaintext-behind-proxy", "true"}));
+  EXPECT_THAT(horae.read_rest(), HasSubstr("horae token create --offline"));
+  EXPECT_EQ(horae.wait().exit_code, 1);
+}
+
 TEST(ServeTls, SaysAtEachStartThatOnlyAProxyEncrypts) {
   const TemporaryFolder folder;
+  Process token(
+      {HORAE_BINARY, "token", "create", "--offline", "--data", folder.path(), "--name", "first", "--role", "admin"});
+  EXPECT_THAT(token.read_rest(), HasSubstr("horae_t-"));
   Process horae(serve(folder, {"--http-listen", "127.0.0.1:0", "--http-plaintext-behind-proxy", "true"}));
   ASSERT_TRUE(horae.read_until("http.plaintext_behind_proxy: other machines may talk to this node without TLS"));
   ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));

@@ -123,7 +123,7 @@ class PostgresBulletin final : public Bulletin {
     if (auto told = tell(message); !told.ok()) return told.error();
     const MonotonicTime deadline = clock_.now() + kTestTakes;
     while (!is_stopping_) {
-      const auto hears = pass_on(connection, message);
+      auto hears = pass_on(connection, message);
       if (!hears.ok() || *hears) return hears;
       const Duration left = deadline - clock_.now();
       if (left <= Duration::zero()) return false;

@@ -40,8 +40,10 @@ TEST_F(MigrationsTest, ADryRunChangesNothing) {
 
 TEST_F(MigrationsTest, GoOnFromWhereTheyWere) {
   ask("CREATE TABLE horae_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);"
-      "INSERT INTO horae_version (version) VALUES (1)");
-  ask("CREATE TABLE control ()");  // of the first one; later ones change it
+      "INSERT INTO horae_version (version) VALUES (1);"
+      // Of the first one; later ones change them.
+      "CREATE TABLE control (); CREATE TABLE lease (lo bigint, expires timestamptz);"
+      "CREATE INDEX lease_expires ON lease (expires, lo)");
   const auto connection = connect();
   EXPECT_EQ(migrate_database(*connection, false).value().from, 1);
   EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
