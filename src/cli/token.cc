@@ -25,7 +25,7 @@ struct TokenFlags {
   std::string id;
   std::string name;
   std::string role;
-  std::vector<std::string> queues;
+  std::vector<std::string> queues = {"*"};
 };
 
 // What a store itself answers, in the words of a node.
@@ -137,15 +137,14 @@ void finish(CLI::App& verb, Context& context, const std::shared_ptr<TokenFlags>&
 void add_create(CLI::App& noun, Context& context) {
   CLI::App* verb = add_verb(noun, "create", "Make a token, and show its secret this once",
                             "  horae token create --name build --role submit --queues 'mail.*' reports\n"
-                            "  horae token create --name me --role admin --queues '*' --offline");
+                            "  horae token create --name first --role admin --offline");
   const auto flags = std::make_shared<TokenFlags>();
   verb->add_option("--name", flags->name, "For people: who will have it")->required()->type_name("TEXT");
   verb->add_option("--role", flags->role,
                    "read: look; submit: also submit and cancel; work: look, claim and settle; admin: everything")
       ->required()
       ->type_name("read|submit|work|admin");
-  verb->add_option("--queues", flags->queues, "Which queues; * stands for any characters, '*' alone for all queues")
-      ->required()
+  verb->add_option("--queues", flags->queues, "Which queues (default: all); * stands for any characters")
       ->type_name("PATTERN");
   finish(*verb, context, flags,
          {.name = "token create",

@@ -14,6 +14,11 @@
 namespace horae {
 namespace {
 
+// From how many callers on a moment is worth waiting for the rest of them: much shorter than a commit, and longer than
+// most need to come again.
+constexpr std::size_t kCrowd = 16;
+constexpr std::chrono::microseconds kMoment(100);
+
 // What a batch that is being made does with the next item of its line.
 enum class Fit {
   kJoins,
@@ -262,7 +267,15 @@ bool Combiner::wait_for_work() {
   if (!waiting_.empty()) return true;
   std::unique_lock lock(mutex_);
   has_work_.wait(lock, [this] { return !running_ || !arrived_.empty(); });
+  wait_for_the_others(lock);
+  last_round_ = pending_;
   return !arrived_.empty();
+}
+
+void Combiner::wait_for_the_others(std::unique_lock<std::mutex>& lock) {
+  if (last_round_ < kCrowd || pending_ >= last_round_ || !running_) return;
+  std::condition_variable nobody;  // each of them would ring the bell
+  (void)nobody.wait_for(lock, kMoment);
 }
 
 // The line with all that has arrived at its end.

@@ -26,6 +26,9 @@ struct CombinerOptions {
 // Stands between callers and a TaskStore. A commit to disk costs the same for one item as for hundreds, so while one
 // commit is under way the calls that arrive gather, and the next commit takes them all.
 //
+// Callers who were answered together often come again together. So after a round of many items the next one waits a
+// moment for those who are not back yet, rather than commit for the first of them alone.
+//
 // One thread runs rounds. A round has one store call of each kind for which items wait: settles first, because they end
 // what running tasks hold; then submits and cancels; claims last, so that they see the newest tasks and none that was
 // just cancelled. Each store call takes what has arrived until then, in the order of arrival, up to max_batch items;
@@ -142,6 +145,7 @@ class Combiner {
 
   void run();
   bool wait_for_work();
+  void wait_for_the_others(std::unique_lock<std::mutex>& lock);
   template <typename LineType>
   LineType& gather(LineType Lines::*kind);
   template <typename LineType, typename Rule, typename StoreCall>
@@ -160,7 +164,8 @@ class Combiner {
   std::size_t pending_ = 0;  // guarded by mutex_; items taken and not yet answered
   Lines arrived_;            // guarded by mutex_
 
-  Lines waiting_;  // of run() alone; taken over from arrived_, older than what is there
+  Lines waiting_;               // of run() alone; taken over from arrived_, older than what is there
+  std::size_t last_round_ = 0;  // of run() alone; items that were pending when it began
 
   std::mutex life_mutex_;  // held by start() and stop() alone, also while one waits for the thread's end
   std::thread thread_;     // guarded by life_mutex_
