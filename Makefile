@@ -102,6 +102,12 @@ bench/http: setup-test ## Measure submits, lives and pickups over HTTP, an idle 
 	@cd build && release/bench/http_bench
 	@cd build && release/bench/cluster_bench
 
+.PHONY: bench/memory
+bench/memory: setup-test ## Resident memory of a node after 10,000 lives, and after a million and 100,000 connections
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae
+	@python3 bench/memory.py build/release/src/cli/horae
+
 .PHONY: chaos
 chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for MINUTES (default 5); nothing may be lost
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null

@@ -18,10 +18,14 @@ bool is_open_to_others(const HttpServerOptions& http) {
 
 }  // namespace
 
-Result<void> NodeAccess::start(const HttpServerOptions& http) {
+Result<void> NodeAccess::start(const HttpServerOptions& http, bool requires_token) {
   const std::lock_guard lock(refreshing_);
   if (auto read = book_.refresh(tokens_); !read.ok()) return read;
-  if (!book_.is_empty() || !is_open_to_others(http)) return {};
+  if (!book_.is_empty()) return {};
+  if (!is_open_to_others(http)) {
+    if (requires_token) log_.warn("http.require_token: there is no token yet, so nobody can call this node");
+    return {};
+  }
   return Error{ErrorCode::kRefused,
                fmt::format("http.listen {}: other machines can reach this node, and there is no token yet with which "
                            "they could call; make one first: horae token create --offline --name first --role admin",

@@ -24,8 +24,9 @@ class NodeAccess {
   NodeAccess(TokenStore& tokens, const Clock& clock, RateLimitOptions limits, const Logger& log)
       : tokens_(tokens), clock_(clock), limit_(limits), log_(log) {}
 
-  // kRefused if the node is open to other machines and nobody could call it, because there is no token.
-  Result<void> start(const HttpServerOptions& http);
+  // kRefused if the node is open to other machines and nobody could call it, because there is no token. If only callers
+  // on this machine could not, it is a warning.
+  Result<void> start(const HttpServerOptions& http, bool requires_token);
 
   // The store's tokens have this version: they are read again if the copy is another.
   void on_version(std::int64_t version);

@@ -50,6 +50,7 @@ class Node::Parts {
         hints_(events_, engine_),
         api_(api_parts(clock, owner, log), with_gate(config)),
         http_(config.http),
+        requires_token_(config.api.gate.require_token),
         server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
           api_.handle(std::move(request), responder);
         }) {
@@ -59,7 +60,7 @@ class Node::Parts {
   }
 
   Result<void> start() {
-    if (auto allowed = access_.start(http_); !allowed.ok()) return allowed;
+    if (auto allowed = access_.start(http_, requires_token_); !allowed.ok()) return allowed;
     combiner_.start();
     engine_.start();
     api_.start();
@@ -133,6 +134,7 @@ class Node::Parts {
   ExchangeOfHints hints_;
   Api api_;
   const HttpServerOptions http_;
+  const bool requires_token_;
   HttpServer server_;
 };
 

@@ -72,7 +72,7 @@ void greet(const Store& store, const std::string& owner, const Config& config, c
              "       -d '{{\"queue\":\"demo\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
              "  {} task list --node {}\n"
              "\n"
-             "Stop it with Ctrl-C (or: kill -TERM); what runs is yielded and goes on after the next start.\n",
+             "Stop it with Ctrl-C (or: kill -TERM); what runs is yielded and runs again after the next start.\n",
              version(), owner, url, store.description(), config.engine.dispatcher.slots,
              fmt::join(config.engine.dispatcher.queues, ", "), url, program(), url)
       << std::endl;

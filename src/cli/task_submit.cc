@@ -85,6 +85,10 @@ struct SubmitFlags {
 // What flags cannot mean together.
 Result<void> check_flags(const SubmitFlags& flags) {
   if (flags.task.spec.empty() == !flags.task.sleep) return bad("give either a SPEC or --sleep");
+  if (flags.task.sleep) {
+    if (const auto sleep = parse_duration(*flags.task.sleep); !sleep.ok())
+      return bad("--sleep: " + sleep.error().message);
+  }
   if (flags.task.at && flags.task.in) return bad("give either --at or --in");
   if (flags.wait && flags.task.every) return bad("--wait: a task that recurs does not end");
   if (flags.task.retry_delay && !flags.task.retry) return bad("--retry-delay needs --retry");

@@ -87,8 +87,8 @@ void Api::handle(HttpRequest request, const Responder& responder) {
     if (asked->route->access == Access::kAdmin) audit(*asked, status);
   };
   Gate::Decision decision = gate_.decide(call->request, match.route->access);
-  if (decision.refusal) return call->fail(std::move(*decision.refusal));
   call->principal = std::move(decision.principal);
+  if (decision.refusal) return call->fail(std::move(*decision.refusal));
   if (match.is_malformed) return call->fail(problem_kind("malformed"), "path: it has a bad % escape, or is not UTF-8");
   if (auto fault = fault_of(*call)) return call->fail(fault->kind, std::move(fault->detail));
   auto query = read_query(call->request.query, *match.route);

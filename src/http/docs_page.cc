@@ -29,6 +29,7 @@ button { font: inherit; padding: .3rem .9rem; } table { border-collapse: collaps
 <h1>Horae API <small id="version"></small></h1>
 <p id="about"></p>
 <p><a href="/openapi.json">openapi.json</a> · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a></p>
+<p><label>Token, if the node wants one <input id="token" type="password" autocomplete="off" placeholder="horae_t-..."></label></p>
 <main id="routes">Loading /openapi.json …</main>
 <script>
 "use strict";
@@ -79,8 +80,10 @@ function trial(path, method, spec, operation) {
       else if (input.value) query.set(parameter.name, input.value);
     }
     if ([...query].length) target += "?" + query;
-    const options = { method: method.toUpperCase() };
-    if (body) Object.assign(options, { body: body.value, headers: { "Content-Type": "application/json" } });
+    const token = document.getElementById("token").value;
+    const headers = token ? { Authorization: "Bearer " + token } : {};
+    const options = { method: method.toUpperCase(), headers };
+    if (body) Object.assign(options, { body: body.value, headers: { ...headers, "Content-Type": "application/json" } });
     output.hidden = false;
     output.textContent = "…";
     try {

@@ -6,7 +6,7 @@
 namespace horae {
 namespace {
 
-constexpr std::size_t kMaxQueuesKnown = 1 << 16;  // of each generation
+constexpr std::size_t kMaxQueuesKnown = 1 << 16;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ void EventRing::add(std::span<const Hint> hints) {
   if (hints.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    if (hints_.empty()) hints_.resize(capacity_);
+    make_room();
     for (const Hint& hint : hints) {
       Hint& kept = hints_[++newest_ % capacity_];
       kept = hint;
@@ -27,7 +27,7 @@ void EventRing::add(std::span<const Hint> hints) {
 void EventRing::lose() {
   {
     const std::lock_guard lock(mutex_);
-    if (hints_.empty()) hints_.resize(capacity_);
+    make_room();
     hints_[++newest_ % capacity_] = Hint();
     lost_up_to_ = newest_;
   }
@@ -67,18 +67,20 @@ std::size_t EventRing::readers() const {
   return wakes_.size();
 }
 
+// All of it at the first hint, so that a node that lives long needs no more memory than a young one.
+void EventRing::make_room() {
+  if (!hints_.empty()) return;
+  hints_.resize(capacity_);
+  known_.resize(kMaxQueuesKnown);
+}
+
 void EventRing::remember_queue(Hint& hint) {
-  if (hint.queue.empty()) {
-    for (const Queues* queues : {&young_, &old_}) {
-      const auto found = queues->find(hint.task);
-      if (found == queues->end()) continue;
-      hint.queue = found->second;
-      return;
-    }
-    return;
+  Known& known = known_[std::hash<TaskId>()(hint.task) % known_.size()];
+  if (!hint.queue.empty()) {
+    known = {.task = hint.task, .queue = hint.queue};
+  } else if (known.task == hint.task) {
+    hint.queue = known.queue;
   }
-  if (!young_.try_emplace(hint.task, hint.queue).second || young_.size() < kMaxQueuesKnown) return;
-  old_ = std::exchange(young_, {});
 }
 
 void EventRing::wake_readers() const {

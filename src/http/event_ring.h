@@ -9,7 +9,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "model/state.h"
@@ -62,7 +61,8 @@ class EventRing {
   std::size_t readers() const;
 
  private:
-  void remember_queue(Hint& hint);
+  void make_room();                 // with mutex_ held
+  void remember_queue(Hint& hint);  // with mutex_ held
   void wake_readers() const;
 
   const std::size_t capacity_;
@@ -75,10 +75,12 @@ class EventRing {
   using Wake = std::shared_ptr<const std::function<void()>>;
   std::map<ReaderId, Wake> wakes_;  // guarded by mutex_
 
-  // The queues of tasks that were told of lately, in two generations: when one is full, the older one goes.
-  using Queues = std::unordered_map<TaskId, std::string>;
-  Queues young_;  // guarded by mutex_
-  Queues old_;    // guarded by mutex_
+  // The queues of tasks that were told of lately. Each task has one place, which it may lose to another.
+  struct Known {
+    TaskId task;
+    std::string queue;
+  };
+  std::vector<Known> known_;  // guarded by mutex_
 };
 
 }  // namespace horae

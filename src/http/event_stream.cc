@@ -31,7 +31,8 @@ EventStream::EventStream(EventRing& ring, const Clock& clock, std::string node, 
       clock_(clock),
       node_(std::move(node)),
       filter_(std::move(filter)),
-      position_(last.value_or(ring.newest())),
+      has_missed_(last && *last > ring.newest()),
+      position_(has_missed_ ? ring.newest() : last.value_or(ring.newest())),
       last_sent_(clock.now()) {}
 
 EventStream::~EventStream() { ring_.leave(reader_); }
@@ -40,7 +41,10 @@ void EventStream::begin(std::function<void()> resume) { reader_ = ring_.join(std
 
 std::string EventStream::next() {
   std::string piece;
-  if (std::exchange(is_new_, false)) piece = fmt::format("retry: 1000\n{}\n", id_line(position_));
+  if (std::exchange(is_new_, false)) {
+    piece = fmt::format("retry: 1000\n{}\n", id_line(position_));
+    if (has_missed_) piece += resync(position_);
+  }
   while (piece.size() < kPieceBytes) {
     const EventRing::Read read = ring_.after(position_, kHintsAtOnce);
     if (read.is_lost) piece += resync(read.next);

@@ -55,6 +55,7 @@ class EventStream final : public BodyStream {
   const Clock& clock_;
   const std::string node_;
   const EventFilter filter_;
+  const bool has_missed_;  // it comes from another node, or from another life of this one
   std::uint64_t position_;
   MonotonicTime last_sent_;
   bool is_new_ = true;

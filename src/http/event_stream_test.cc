@@ -58,6 +58,13 @@ TEST_F(EventStreamTest, SaysResyncIfThatIsGone) {
   EXPECT_THAT(open({}, 2)->next(), HasSubstr("id: worker-7:12\nevent: resync\ndata: {}\n\n"));
 }
 
+TEST_F(EventStreamTest, SaysResyncToAReaderOfAnotherNode) {
+  happen({task(1), State::kReady, "mail"});
+  const auto stream = open({}, 99);
+  EXPECT_EQ(stream->next(), "retry: 1000\nid: worker-7:1\n\nid: worker-7:1\nevent: resync\ndata: {}\n\n");
+  EXPECT_EQ(stream->next(), "");
+}
+
 TEST_F(EventStreamTest, ASlowReaderMissesEventsAndIsToldSo) {
   const auto stream = open();
   (void)stream->next();

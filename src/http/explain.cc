@@ -28,7 +28,7 @@ Reason finished(const Circumstances& known) {
 std::optional<Reason> nobody_asks(const Circumstances& known) {
   const std::string& queue = known.task.queue;
   if (!known.last_awaited) {
-    return Reason{"no_worker", fmt::format("no worker has ever waited for tasks of queue {}", queue)};
+    return Reason{"no_worker", fmt::format("no worker is known to have waited for tasks of queue {}", queue)};
   }
   if (known.now - *known.last_awaited <= kStillAwaited) return std::nullopt;
   return Reason{"no_worker", fmt::format("no worker has waited for tasks of queue {} since {}", queue,
@@ -55,7 +55,7 @@ std::vector<Reason> why_it_waits(const Circumstances& known) {
         {"behind_others", fmt::format("{} ahead of it in queue {}", count_of(*known.ahead), known.task.queue)});
   }
   if (reasons.empty())
-    reasons.push_back({"next", "it is the next of its queue, and somebody waits for it: any moment"});
+    reasons.push_back({"next", "it is the next of its queue, and a worker asked for its tasks a moment ago"});
   return reasons;
 }
 

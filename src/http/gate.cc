@@ -12,17 +12,18 @@ namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
 
-Gate::Decision refuse(const Error& error) {
-  return {.principal = {}, .refusal = Problem{.kind = problem_kind(error.code), .detail = error.message}};
+Gate::Decision refuse(const Error& error, Principal principal = {}) {
+  return {.principal = std::move(principal),
+          .refusal = Problem{.kind = problem_kind(error.code), .detail = error.message}};
 }
 
-Gate::Decision refuse_for(Duration wait, const Principal& principal) {
+Gate::Decision refuse_for(Duration wait, Principal principal) {
   const auto seconds = static_cast<int>(std::ceil(std::chrono::duration<double>(wait).count()));
-  return {.principal = {},
-          .refusal = Problem{
-              .kind = problem_kind("over_limit"),
-              .detail = fmt::format("token {} has called too often; come again in {} s", principal.token_id, seconds),
-              .retry_after_seconds = std::max(1, seconds)}};
+  Problem problem{
+      .kind = problem_kind("over_limit"),
+      .detail = fmt::format("token {} has called too often; come again in {} s", principal.token_id, seconds),
+      .retry_after_seconds = std::max(1, seconds)};
+  return {.principal = std::move(principal), .refusal = std::move(problem)};
 }
 
 std::string_view without_port(std::string_view host) {
@@ -72,11 +73,12 @@ Gate::Decision Gate::decide(const HttpRequest& request, Access access) const {
   auto principal = identify(request);
   if (!principal.ok()) return refuse(principal.error());
   if (!may(principal->role, access)) {
-    return refuse({ErrorCode::kForbidden, fmt::format("token {} has the role {}; this needs {}", principal->token_id,
-                                                      to_string(principal->role), need_of(access))});
+    const Error error{ErrorCode::kForbidden, fmt::format("token {} has the role {}; this needs {}", principal->token_id,
+                                                         to_string(principal->role), need_of(access))};
+    return refuse(error, std::move(*principal));
   }
   if (parts_.throttle && !principal->token_id.empty()) {
-    if (const auto wait = parts_.throttle(principal->token_id)) return refuse_for(*wait, *principal);
+    if (const auto wait = parts_.throttle(principal->token_id)) return refuse_for(*wait, std::move(*principal));
   }
   return {.principal = std::move(*principal), .refusal = std::nullopt};
 }
@@ -85,8 +87,10 @@ Result<Principal> Gate::identify(const HttpRequest& request) const {
   const std::string_view said = request.header("Authorization");
   if (said.empty()) {
     if (!request.is_local || options_.require_token) {
-      return Error{ErrorCode::kUnauthenticated,
-                   "give a token (Authorization: Bearer horae_...); `horae token create` makes one"};
+      return Error{
+          ErrorCode::kUnauthenticated,
+          "give a token (Authorization: Bearer horae_...; with the command line: HORAE_TOKEN). An admin makes one "
+          "by `horae token create`; the first is made with --offline, on SQLite while the node is stopped"};
     }
     if (!is_local_host(request.header("Host"))) {
       return Error{ErrorCode::kForbidden, fmt::format("Host {}: without a token, call localhost or the address itself",

@@ -30,7 +30,7 @@ class Gate {
  public:
   explicit Gate(GateParts parts, GateOptions options = {}) : parts_(std::move(parts)), options_(options) {}
 
-  // The caller, if that one may do what needs this access; else the problem to answer with.
+  // The caller, as far as it is known, and the problem to answer with if that one may not do what needs this access.
   struct Decision {
     Principal principal;
     std::optional<Problem> refusal;

@@ -67,6 +67,7 @@ TEST_F(GateTest, ARoleHoldsAlsoOnThisMachine) {
   const auto refused = gate().decide(with_token(), Access::kWork);
   ASSERT_EQ(status_of(refused), 403);
   EXPECT_THAT(refused.refusal->detail, HasSubstr("t-1"));
+  EXPECT_EQ(refused.principal.token_id, "t-1") << "the audit log tells who was refused";
   EXPECT_THAT(refused.refusal->detail, HasSubstr("work or admin"));
 }
 

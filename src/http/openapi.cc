@@ -93,6 +93,7 @@ void append_operation(std::string& out, const Route& route) {
     body.end();
   }
   append_responses(object.key("responses"), route);
+  if (route.access != Access::kOpen) object.add_json("security", R"([{"token":[]},{}])");
   object.end();
 }
 
@@ -132,6 +133,8 @@ std::string make_document() {
   JsonObject schemas(components.key("schemas"));
   for (const NamedSchema& schema : openapi_schemas()) schemas.add_json(schema.name, schema.json);
   schemas.end();
+  components.add_json("securitySchemes", R"({"token":{"type":"http","scheme":"bearer",
+      "description":"Callers on the node's own machine need none, unless it is told otherwise"}})");
   components.end();
   object.end();
   return out;

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/waker.h"
 
 namespace horae {
 namespace {
@@ -274,8 +276,10 @@ bool Combiner::wait_for_work() {
 
 void Combiner::wait_for_the_others(std::unique_lock<std::mutex>& lock) {
   if (last_round_ < kCrowd || pending_ >= last_round_ || !running_) return;
-  std::condition_variable nobody;  // each of them would ring the bell
-  (void)nobody.wait_for(lock, kMoment);
+  lock.unlock();
+  Waker nobody;  // each of them would ring the bell
+  (void)nobody.wait(SystemClock().now() + kMoment);
+  lock.lock();
 }
 
 // The line with all that has arrived at its end.

@@ -109,7 +109,7 @@ TEST_F(Nodes, SayWhyATaskWaits) {
   const auto node = start();
   const std::string id = submit(*node, R"({"queue":"mail","spec":{}})");
   const std::string path = "/v1/tasks/" + id + "/explain";
-  EXPECT_THAT(node->get(path).body, AllOf(HasSubstr("no_worker"), HasSubstr("ever")));
+  EXPECT_THAT(node->get(path).body, HasSubstr("no_worker"));
   EXPECT_EQ(node->post("/v1/queues/mail/pause").status, 200);
   EXPECT_THAT(node->get(path).body, HasSubstr("queue_paused"));
   EXPECT_EQ(node->post("/v1/scheduler/stop").status, 200);

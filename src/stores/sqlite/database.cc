@@ -17,7 +17,7 @@ constexpr int kBusyTimeoutMs = 2'000;
 constexpr const char* kWriterSettings =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000; PRAGMA "
     "journal_size_limit=67108864;"
-    "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536;";
+    "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;";
 
 // What a person can do about it.
 std::string_view advice(int code) {
