@@ -38,7 +38,7 @@ const std::string& date_text(Instant now) {
 // What the body is and where it ends. An answer 204 has none, and must not speak of one.
 std::string body_headers(const HttpResponse& response, BodyEnd end) {
   if (response.status == 204) return "";
-  const std::string type = fmt::format("Content-Type: {}\r\n", response.content_type);
+  std::string type = fmt::format("Content-Type: {}\r\n", response.content_type);
   switch (end) {
     case BodyEnd::kLength:
       return type + fmt::format("Content-Length: {}\r\n", response.body.size());
