@@ -75,11 +75,16 @@ TEST_F(TokenCommands, ProgramsGetTheNodesAnswer) {
   EXPECT_EQ(revoked.out, "");
 }
 
+TEST_F(TokenCommands, ATokenIsForAllQueuesUnlessItIsToldOtherwise) {
+  const auto created = terminal_.type({"token", "create", "--name", "a", "--role", "read", "--json"});
+  EXPECT_EQ(testing::member(created.out, "queues"), R"(["*"])");
+}
+
 TEST_F(TokenCommands, WhatTheNodeRefusesIsTold) {
   const auto printed = terminal_.type({"token", "create", "--name", "a", "--role", "root", "--queues", "*"});
   EXPECT_EQ(printed.exit_code, kFailed);
   EXPECT_THAT(printed.err, HasSubstr("give read, submit, work or admin"));
-  EXPECT_EQ(terminal_.type({"token", "create", "--name", "a", "--role", "read"}).exit_code, kMisused);
+  EXPECT_EQ(terminal_.type({"token", "create", "--name", "a"}).exit_code, kMisused);
   EXPECT_EQ(terminal_.type({"token"}).exit_code, kMisused);
 }
 

@@ -53,6 +53,11 @@ class ChaosNode {
     process_ = std::make_unique<Process>(std::vector<std::string>{"/bin/sh", "-c", command});
   }
 
+  // As a supervisor does it: a node that cannot reach its store when it starts says so and ends.
+  void revive() {
+    if (process_ && process_->has_ended()) start();
+  }
+
   void kill() {
     process_->send_signal(SIGKILL);
     (void)process_->wait();
@@ -97,6 +102,7 @@ class Chaos {
       pass(milliseconds(between(300, 2'000)));
       strike();
       mend(clock_.now());
+      for (const auto& node : nodes_) node->revive();
     }
     recover();
     judge();
@@ -228,7 +234,10 @@ class Chaos {
     say("all is mended; waiting for the tasks to end");
     mend(MonotonicTime::max());
     for (const auto& node : nodes_) {
-      wait_until("each node is ready again", [&] { return node->is_ready(); });
+      wait_until("each node is ready again", [&] {
+        node->revive();
+        return node->is_ready();
+      });
     }
     for (const auto& worker : workers_) worker->kill();
     workers_.clear();

@@ -80,16 +80,28 @@ std::string Process::read_rest() {
   return std::exchange(buffer_, "");
 }
 
-void Process::send_signal(int signal) const { kill(pid_, signal); }
+void Process::send_signal(int signal) const {
+  if (!end_) kill(pid_, signal);  // its number may belong to another one by then
+}
 
 ProcessEnd Process::wait() {
   if (end_) return *end_;
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0) HORAE_CHECK(errno == EINTR, "waitpid of our own child");
+  note_end(status);
+  return *end_;
+}
+
+bool Process::has_ended() {
+  int status = 0;
+  if (!end_ && waitpid(pid_, &status, WNOHANG) == pid_) note_end(status);
+  return end_.has_value();
+}
+
+void Process::note_end(int status) {
   end_ = ProcessEnd{};
   if (WIFEXITED(status)) end_->exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end_->signal = WTERMSIG(status);
-  return *end_;
 }
 
 }  // namespace horae::testing

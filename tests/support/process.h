@@ -38,10 +38,14 @@ class Process {
 
   void send_signal(int signal) const;
 
+  // True if it has ended, by itself or not; does not wait.
+  bool has_ended();
+
   // Waits for the end. May be called again and answers the same.
   ProcessEnd wait();
 
  private:
+  void note_end(int status);
   bool fill();  // reads more into buffer_; false at the end of output
 
   pid_t pid_ = -1;
