@@ -79,7 +79,7 @@ class Batch {
           std::ranges::all_of(standings_, [](const auto& standing) { return is_terminal(standing.second.state); });
       if (all_ended || look == kMostLooks) break;
     }
-    hide_out_of_scope();
+    hide_out_of_scope(transaction_, wishes_, numbers_, [this](std::int64_t number) { return queue_of(number); });
     return !transaction_.failed();
   }
 
@@ -130,27 +130,12 @@ class Batch {
     }
   }
 
-  // What lies outside a caller's scope does not exist for that caller: from here on, the wish has no task.
-  void hide_out_of_scope() {
-    std::set<int> queues;
-    for (std::size_t i = 0; i < wishes_.size(); ++i) {
-      if (const auto queue = wishes_[i].scope ? queue_of(numbers_[i]) : std::nullopt) queues.insert(*queue);
-    }
-    if (queues.empty()) return;
-    const auto names = find_queue_names(transaction_, queues);
-    for (std::size_t i = 0; i < wishes_.size() && !transaction_.failed(); ++i) {
-      const auto queue = wishes_[i].scope ? queue_of(numbers_[i]) : std::nullopt;
-      if (queue && !wishes_[i].scope->allows(names.at(*queue))) numbers_[i].reset();
-    }
-  }
-
   // Nothing for a task that is not there any more.
-  std::optional<int> queue_of(const std::optional<std::int64_t>& number) const {
-    if (!number) return std::nullopt;
-    if (const RunRange* run = place_of(runs_, *number)) return run->life.queue;
-    if (const LeaseRange* lease = place_of(leases_, *number)) return lease->life.queue;
-    if (const DelayedRange* delayed = place_of(delayed_, *number)) return delayed->life.queue;
-    const auto ended = standings_.find(*number);
+  std::optional<int> queue_of(std::int64_t number) const {
+    if (const RunRange* run = place_of(runs_, number)) return run->life.queue;
+    if (const LeaseRange* lease = place_of(leases_, number)) return lease->life.queue;
+    if (const DelayedRange* delayed = place_of(delayed_, number)) return delayed->life.queue;
+    const auto ended = standings_.find(number);
     return ended == standings_.end() ? std::nullopt : std::optional(ended->second.queue);
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -46,5 +47,27 @@ Standings find_standings(Transaction& transaction, const std::vector<std::int64_
 
 // The names of queues by their numbers. One round trip.
 std::map<int, std::string> find_queue_names(Transaction& transaction, const std::set<int>& queues);
+
+// What lies outside a caller's scope does not exist for that caller: takes the number of such a task away from its
+// item (a Settlement, a CancelWish). `queue_of(number)` is the queue of a task; nothing if it is not there any more.
+// One round trip, none without scopes.
+template <typename Item, typename QueueOf>
+void hide_out_of_scope(Transaction& transaction, std::span<const Item> items,
+                       std::vector<std::optional<std::int64_t>>& numbers, const QueueOf& queue_of) {
+  std::map<std::size_t, int> scoped;  // the queues of items that have a scope and a task
+  std::set<int> queues;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::optional<int> queue = items[i].scope && numbers[i] ? queue_of(*numbers[i]) : std::nullopt;
+    if (!queue) continue;
+    scoped[i] = *queue;
+    queues.insert(*queue);
+  }
+  if (queues.empty()) return;
+  const auto names = find_queue_names(transaction, queues);
+  if (transaction.failed()) return;
+  for (const auto& [i, queue] : scoped) {
+    if (!items[i].scope->allows(names.at(queue))) numbers[i].reset();
+  }
+}
 
 }  // namespace horae::postgres

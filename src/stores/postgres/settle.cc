@@ -105,7 +105,8 @@ class Batch {
     lock();
     confirm_numbers();
     look_at_the_rest();
-    hide_out_of_scope();
+    hide_out_of_scope(transaction_, settlements_, numbers_,
+                      [this](std::int64_t number) { return std::optional(cards_.at(number).standing.queue); });
     read_rare_things();
     return !transaction_.failed();
   }
@@ -268,21 +269,6 @@ class Batch {
     const auto found = standings_.find(*number);
     return found != standings_.end() && found->second.state == State::kRunning &&
            found->second.attempt == said.attempt && found->second.owner == said.owner;
-  }
-
-  // What lies outside a caller's scope does not exist for that caller: from here on, the settlement has no task.
-  void hide_out_of_scope() {
-    std::set<int> queues;
-    for (std::size_t i = 0; i < settlements_.size(); ++i) {
-      if (settlements_[i].scope && numbers_[i]) queues.insert(cards_.at(*numbers_[i]).standing.queue);
-    }
-    if (queues.empty()) return;
-    const auto names = find_queue_names(transaction_, queues);
-    for (std::size_t i = 0; i < settlements_.size() && !transaction_.failed(); ++i) {
-      if (!settlements_[i].scope || !numbers_[i]) continue;
-      const std::string& queue = names.at(cards_.at(*numbers_[i]).standing.queue);
-      if (!settlements_[i].scope->allows(queue)) numbers_[i].reset();
-    }
   }
 
   // What only some events need.
