@@ -33,7 +33,7 @@ const Sql kTick{
     "   order by name on conflict (queue) do update set at = excluded.at)"
     " select horae_now(), peers.count, peers.want_hints,"
     "  (select due from delayed order by due, lo limit 1),"
-    "  (select expires from lease order by expires, lo limit 1) is not null,"
+    "  (select expires from lease order by expires limit 1) is not null,"
     "  array(select q.name from wish join queue as q on q.name = wish.name and not q.paused"
     "   cross join lateral (select from run where run.queue = q.no"
     "    order by run.queue, run.rank, run.at, run.lo limit 1) as r"
