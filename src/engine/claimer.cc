@@ -14,17 +14,16 @@ bool concerns(const ClaimWish& wish, const Queues& queues) {
   return std::ranges::find_first_of(wish.queues, queues) != wish.queues.end();
 }
 
-// The attempts were never started: they cost no try.
-std::vector<Settlement> releases_of(const ClaimWish& wish, const std::vector<LeasedTask>& tasks) {
+}  // namespace
+
+std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks) {
   std::vector<Settlement> releases;
   for (const LeasedTask& task : tasks) {
     releases.push_back(
-        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = wish.owner});
+        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = owner});
   }
   return releases;
 }
-
-}  // namespace
 
 Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
   Ticket ticket = 0;
@@ -224,7 +223,7 @@ MonotonicTime Claimer::next_run(MonotonicTime now) {
 }
 
 void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
-  const std::vector<Settlement> releases = releases_of(waiting.wish, tasks);
+  const std::vector<Settlement> releases = releases_of(waiting.wish.owner, tasks);
   const bool is_gone = !waiting.deliver(std::move(tasks));
   if (!is_gone || HORAE_MUTANT("gone_workers_keep_tasks")) return;
   unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
@@ -238,7 +237,7 @@ void Claimer::finish_leftovers() {
       has_failed_ = true;
       return false;
     }
-    const std::vector<Settlement> releases = releases_of(wish, *held);
+    const std::vector<Settlement> releases = releases_of(wish.owner, *held);
     unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
     return true;
   });

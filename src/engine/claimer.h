@@ -20,6 +20,9 @@ struct ClaimerOptions {
   Duration retry = std::chrono::seconds(1);  // after the store has failed
 };
 
+// What gives back tasks that their owner never started: that costs no try.
+std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks);
+
 // A worker says what it would like and is called when there is something, or when its time is over. Its wish goes into
 // the next claim, together with those of all others that wait; each is leased in its own name.
 //

@@ -175,11 +175,7 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
 
 // They were never started, so it costs no try. If this fails as well, the leases expire.
 void Api::release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks) {
-  std::vector<Settlement> releases;
-  for (const LeasedTask& task : tasks) {
-    releases.push_back(
-        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = wish.owner});
-  }
+  std::vector<Settlement> releases = releases_of(wish.owner, tasks);
   if (releases.empty()) return;
   parts_.log.info("a worker was gone before it got its tasks", {{"owner", wish.owner}, {"tasks", releases.size()}});
   parts_.combiner.settle(std::move(releases), [this, queues = wish.queues](const auto&) { parts_.on_ready(queues); });
