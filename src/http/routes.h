@@ -1,9 +1,12 @@
 // The parts of the route table, one for each kind of thing. Private to the folder.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "http/route.h"
+#include "model/task.h"
 
 namespace horae {
 
@@ -14,6 +17,12 @@ std::vector<Route> cluster_routes();  // /v1/events, /v1/nodes, and why a task w
 std::vector<Route> token_routes();    // /v1/tokens
 std::vector<Route> seed_routes();     // /tasks, /scheduler: as the documents that Horae grew from have them
 std::vector<Route> node_routes();     // /healthz, /readyz, /metrics, /openapi.json, /docs
+
+// The id in the path; answers the call if there is none.
+std::optional<TaskId> id_in_path(const Call& call);
+
+// `what` names the task: "task 0190f7c2-...".
+Error no_such_task(const std::string& what);
 
 // Starts or stops claims on all nodes; true if that was a change. Waits for the store.
 Result<bool> set_running(const Api& api, bool running);

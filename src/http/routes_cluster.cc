@@ -1,7 +1,5 @@
 // /v1/events, /v1/nodes and why a task waits: what shows how the cluster is.
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "http/api.h"
@@ -94,16 +92,13 @@ std::string explanation_json(const Circumstances& known) {
 }
 
 void explain_task(Api& api, const CallPtr& call) {
-  const auto id = parse_uuid(call->arguments[0]);
-  if (!id.ok()) return call->fail({ErrorCode::kMalformed, "id: " + id.error().message});
+  const auto id = id_in_path(*call);
+  if (!id) return;
   api.read(call, [&api, call, id = *id] {
     const auto found = api.parts().tasks.get(std::span(&id, 1));
     if (!found.ok()) return call->fail(found.error());
     const auto& task = found->front();
-    if (!task || !call->principal.allows(task->queue)) {
-      return call->fail({ErrorCode::kNotFound,
-                         fmt::format("task {}: there is no such task; it may have been purged", to_string(id))});
-    }
+    if (!task || !call->principal.allows(task->queue)) return call->fail(no_such_task("task " + to_string(id)));
     const auto known = circumstances_of(api, *task);
     if (!known.ok()) return call->fail(known.error());
     call->answer(200, explanation_json(*known));

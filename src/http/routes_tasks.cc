@@ -110,19 +110,11 @@ void submit_tasks(Api& api, const CallPtr& call) {
 void answer_task(const Call& call, const Result<std::optional<Task>>& task, const std::string& what) {
   if (!task.ok()) return call.fail(task.error());
   if (!*task || !call.principal.allows((*task)->queue)) {
-    return call.fail({ErrorCode::kNotFound, what + ": there is no such task; it may have been purged"});
+    return call.fail(no_such_task(what));
   }
   std::string json;
   append_task(json, **task);
   call.answer(200, std::move(json));
-}
-
-// The id in the path; answers the call if there is none.
-std::optional<TaskId> id_in_path(const Call& call) {
-  const auto id = parse_uuid(call.arguments[0]);
-  if (id.ok()) return *id;
-  call.fail({ErrorCode::kMalformed, "id: " + id.error().message});
-  return std::nullopt;
 }
 
 void get_task(Api& api, const CallPtr& call) {
@@ -216,6 +208,17 @@ void cancel_tasks(Api& api, const CallPtr& call) {
 }
 
 }  // namespace
+
+std::optional<TaskId> id_in_path(const Call& call) {
+  const auto id = parse_uuid(call.arguments[0]);
+  if (id.ok()) return *id;
+  call.fail({ErrorCode::kMalformed, "id: " + id.error().message});
+  return std::nullopt;
+}
+
+Error no_such_task(const std::string& what) {
+  return {ErrorCode::kNotFound, what + ": there is no such task; it may have been purged"};
+}
 
 std::vector<Route> task_routes() {
   constexpr std::string_view kAway = "The store is away; the outcome is unknown. Repeat with the same id or key";
