@@ -14,9 +14,9 @@
 #include "app/node.h"
 #include "app/open_store.h"
 #include "base/check.h"
-#include "base/json_scan.h"
 #include "bench/http_client.h"
 #include "bench/measure.h"
+#include "bench/rest_bodies.h"
 #include "tests/support/postgres_server.h"
 
 namespace horae::bench {
@@ -126,31 +126,6 @@ void measure_idle(Results& results) {
 
 // ---- Three nodes ----
 
-std::string batch_body() {
-  std::string body = R"({"tasks":[)";
-  for (int i = 0; i < kBatch; ++i) {
-    body += fmt::format(R"({}{{"queue":"bench","priority":{},"spec":{{"n":{}}}}})", i > 0 ? "," : "", 50 + i % 4, i);
-  }
-  return body + "]}";
-}
-
-// The completions of what was claimed; empty if it was nothing.
-std::string settle_body(const std::string& claimed, const std::string& owner) {
-  const auto members = scan_object(claimed).value();
-  std::string body;
-  for (const std::string_view task : scan_array(members.at(0).value).value()) {
-    std::string_view id, number, attempt;
-    for (const JsonMember& member : scan_object(task).value()) {
-      if (member.key == "id") id = member.value;
-      if (member.key == "number") number = member.value;
-      if (member.key == "attempt") attempt = member.value;
-    }
-    body += fmt::format(R"({}{{"event":"complete","id":{},"number":{},"attempt":{},"owner":"{}","result":{{}}}})",
-                        body.empty() ? "" : ",", id, number, attempt, owner);
-  }
-  return body.empty() ? "" : R"({"settlements":[)" + body + "]}";
-}
-
 // Whole lives a second by three clients, each with its own node, or all with the same.
 double lives_per_second(const std::vector<std::uint16_t>& ports, double seconds) {
   std::atomic<bool> stop = false;
@@ -160,7 +135,7 @@ double lives_per_second(const std::vector<std::uint16_t>& ports, double seconds)
     clients.emplace_back([&, i] {
       BlockingClient client(ports[i]);
       const std::string owner = fmt::format("worker-c{}", i);
-      const std::string submit = post_request("/v1/tasks/batch", batch_body());
+      const std::string submit = post_request("/v1/tasks/batch", batch_body(kBatch, R"({"n":1})"));
       const std::string claim =
           post_request("/v1/claim", fmt::format(R"({{"owner":"{}","queues":["bench"],"max":{}}})", owner, kBatch));
       while (!stop) {

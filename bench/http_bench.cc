@@ -1,4 +1,4 @@
-// make bench/http: what HTTP costs beside an empty handler and beside the store alone.
+// http_bench [PART...]: what HTTP costs beside an empty handler and beside the store alone.
 //
 // Each figure and its yardstick take turns in one run, because the machine and its disk are noisy: a ratio is taken
 // within each pair, and the median of the ratios is the figure. The clients run on the same processors as the server.
@@ -7,19 +7,18 @@
 
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/json_scan.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "base/waker.h"
 #include "bench/folder.h"
 #include "bench/http_client.h"
 #include "bench/measure.h"
+#include "bench/rest_bodies.h"
 #include "engine/claimer.h"
 #include "engine/runner.h"
 #include "http/api.h"
@@ -33,6 +32,7 @@ namespace horae::bench {
 namespace {
 
 constexpr int kPairs = 5;
+constexpr int kSubmitPairs = 15;  // the disk has the noisiest part in these
 constexpr int kBatch = 100;
 constexpr int kBatches = 60;
 constexpr double kSeconds = 1.0;
@@ -113,7 +113,7 @@ void measure_single_submits(Folder& folder, Results& results) {
   const std::string submit = post_request("/v1/tasks", task);
   const std::string empty = post_request("/empty", task);
   std::vector<double> empty_rate, submit_rate, ratio;
-  for (int pair = 0; pair < kPairs; ++pair) {
+  for (int pair = 0; pair < kSubmitPairs; ++pair) {
     Node node("sqlite:" + folder.new_file());
     const Load load{.port = node.port(), .seconds = kSeconds};
     empty_rate.push_back(requests_per_second(load, [&](int) { return empty; }));
@@ -125,30 +125,6 @@ void measure_single_submits(Folder& folder, Results& results) {
   results.emplace_back("http.submit1.vs_empty", spread_of(ratio).median);
 }
 
-std::string batch_body() {
-  std::string body = R"({"tasks":[)";
-  for (int i = 0; i < kBatch; ++i) {
-    if (i > 0) body += ',';
-    body += fmt::format(R"({{"queue":"bench","priority":{},"spec":{}}})", 50 + i % 4, kSpec);
-  }
-  return body + "]}";
-}
-
-std::string settle_body(const std::string& claimed) {
-  const auto members = scan_object(claimed).value();
-  std::string body = R"({"settlements":[)";
-  int count = 0;
-  for (const std::string_view task : scan_array(members.at(0).value).value()) {
-    std::map<std::string_view, std::string_view> fields;
-    for (const JsonMember& member : scan_object(task).value()) fields[member.key] = member.value;
-    if (count++ > 0) body += ',';
-    body += fmt::format(R"({{"event":"complete","id":{},"number":{},"attempt":{},"owner":"worker-1","result":{{}}}})",
-                        fields["id"], fields["number"], fields["attempt"]);
-  }
-  HORAE_CHECK(count == kBatch, "each task is claimed");
-  return body + "]}";
-}
-
 // Seconds for submits alone, and for whole lives.
 struct Times {
   double submit = 0;
@@ -157,7 +133,7 @@ struct Times {
 
 Times run_over_http(Node& node) {
   BlockingClient client(node.port());
-  const std::string submit = post_request("/v1/tasks/batch", batch_body());
+  const std::string submit = post_request("/v1/tasks/batch", batch_body(kBatch, kSpec));
   const std::string claim =
       post_request("/v1/claim", fmt::format(R"({{"owner":"worker-1","queues":["bench"],"max":{}}})", kBatch));
   Times times;
@@ -167,7 +143,9 @@ Times run_over_http(Node& node) {
     times.submit += watch.read().wall_s;
     const std::string claimed = client.call(claim);
     times.life += watch.read().wall_s;
-    const std::string settle = post_request("/v1/settle", settle_body(claimed));  // the worker's own time
+    const std::string body = settle_body(claimed, "worker-1");  // the worker's own time
+    HORAE_CHECK(std::ranges::count(body, '}') == 2 * kBatch + 1, "each task is claimed");
+    const std::string settle = post_request("/v1/settle", body);
     const Stopwatch settling;
     (void)client.call(settle);
     times.life += settling.read().wall_s;
@@ -250,13 +228,17 @@ void measure_pickup(Folder& folder, Results& results) {
 }  // namespace
 }  // namespace horae::bench
 
-int main() {
+int main(int count, char** arguments) {
   using namespace horae::bench;  // NOLINT(google-build-using-namespace): a program of one file
+  const std::vector<std::string> wanted(arguments + 1, arguments + count);
+  const auto is_wanted = [&](const char* part) {
+    return wanted.empty() || std::ranges::find(wanted, part) != wanted.end();
+  };
   Folder folder;
   Results results;
-  measure_single_submits(folder, results);
-  measure_batches(folder, results);
-  measure_pickup(folder, results);
+  if (is_wanted("submit")) measure_single_submits(folder, results);
+  if (is_wanted("batch")) measure_batches(folder, results);
+  if (is_wanted("pickup")) measure_pickup(folder, results);
   for (const auto& [name, value] : results) print_result(name, value);
   return 0;
 }
