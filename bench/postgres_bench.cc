@@ -293,29 +293,36 @@ void compare_callers(World& world, Results& results) {
 
 // ---- Ten million archived tasks ----
 
-// Writes finished tasks straight into the tables, as the store would have over some days.
+// Writes finished tasks straight into the tables, as the store would have over two days: those of a day have rising
+// numbers and ids, and what comes next has higher ones.
 void fill_archive(World& world, const std::string& url, int millions) {
+  constexpr int kMillion = 1'000'000;
+  constexpr int kBlockOfNumbers = 4096;
   const std::string database = url.substr(url.rfind('/') + 1);
   (void)open_postgres_store(url);
   auto& server = world.server();
   server.run_sql("insert into queue (name, retention) values ('bench', 604800000000000) on conflict do nothing",
                  database);
   for (int i = 0; i < millions; ++i) {
-    const std::string numbers =
-        fmt::format("(select floor(extract(epoch from now()) / 86400)::bigint - {} << 40) + {}::bigint * 1000000",
-                    i % 2 ? 1 : 0, 2000 + i);
-    server.run_sql(
-        fmt::format("insert into task (seq, id, created_at, queue, priority, spec)"
-                    " select {} + n, gen_random_uuid(), now(), 1, 50, '{}' from generate_series(0, 999999) n",
-                    numbers, kSpec),
-        database);
+    const int days_ago = i < millions / 2 ? 1 : 0;
+    const std::string number =
+        fmt::format("(floor(extract(epoch from now()) / 86400)::bigint - {} << 40) + {}", days_ago, i * kMillion);
+    const std::string milliseconds =
+        fmt::format("(extract(epoch from now()) * 1000)::bigint - {} + {}", (24 * days_ago + 1) * 3'600'000, i * 1000);
+    server.run_sql(fmt::format("insert into task (seq, id, created_at, queue, priority, spec)"
+                               " select {} + n, (substr(encode(int8send({} + n / 1000), 'hex'), 5) || '7' ||"
+                               " substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid,"
+                               " now(), 1, 50, '{}' from generate_series(0, 999999) n",
+                               number, milliseconds, kSpec),
+                   database);
     server.run_sql(
         fmt::format("insert into outcome (lo, hi, queue, state, attempt, tries, finished_at, owner, started_at)"
                     " select {0} + n, {0} + n + 24, 1, 3, 1, 0, now(), 'worker-1', now()"
                     " from generate_series(0, 999999, 25) n",
-                    numbers),
+                    number),
         database);
   }
+  server.run_sql(fmt::format("select setval('number_block', {})", millions * kMillion / kBlockOfNumbers + 1), database);
   server.run_sql("vacuum analyze", database);
   server.run_sql("checkpoint", database);
 }
@@ -347,6 +354,7 @@ void compare_archives(World& world, Results& results) {
 
 void hold_a_snapshot(World& world, Results& results) {
   const std::string url = world.server().make_database();
+  world.server().run_sql("checkpoint", "postgres");  // or that for what other parts wrote comes in the middle
   const Load load(world.store_workers(url, 4), 100);
   std::this_thread::sleep_for(kWarmUp);
   BareConnection holder(url, "public");
