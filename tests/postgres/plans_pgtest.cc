@@ -183,5 +183,37 @@ TEST_F(Plans, FindRowsAmongManyThatAreGone) {
   EXPECT_EQ(scans_of("lease_expires"), before) << "leases are found by their numbers";
 }
 
+// Gets and cancels know the number of a task, so the indexes by rank and by time are not for them.
+TEST_F(Plans, FindWaitingTasksByNumberAmongManyThatAreGone) {
+  Observer holder(url_);
+  (void)holder.ask("begin isolation level repeatable read");
+  (void)holder.ask("select count(*) from control");
+  const auto wait_and_cancel = [this](int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      auto batch = tasks(4, "work");
+      batch[0].task.run_at = batch[1].task.run_at = clock_.wall_now() + std::chrono::hours(1);
+      (void)store_->tasks().submit(batch).value();
+      std::vector<TaskId> ids;
+      std::vector<CancelWish> wishes;
+      for (const Submission& each : batch) {
+        ids.push_back(each.id());
+        wishes.push_back({.id = each.id(), .reason = std::nullopt});
+      }
+      (void)store_->tasks().get(ids).value();
+      (void)store_->tasks().cancel(wishes).value();
+    }
+  };
+  wait_and_cancel(1'000);
+  administrate("vacuum analyze");
+  close();
+  const char* scans =
+      "select sum(idx_scan) from pg_stat_user_indexes where indexrelname in ('run_order', 'delayed_due')";
+  const std::string before = database_.value(scans);
+  open();
+  wait_and_cancel(kRounds);
+  close();
+  EXPECT_EQ(database_.value(scans), before);
+}
+
 }  // namespace
 }  // namespace horae::testing

@@ -32,7 +32,7 @@ const Sql kTick{
     "    and awaited.at > horae_now() - $6::bigint / 1000 * interval '1 microsecond')"
     "   order by name on conflict (queue) do update set at = excluded.at)"
     " select horae_now(), peers.count, peers.want_hints,"
-    "  (select due from delayed order by due, lo limit 1),"
+    "  (select due from delayed order by due limit 1),"
     "  (select expires from lease order by expires limit 1) is not null,"
     "  array(select q.name from wish join queue as q on q.name = wish.name and not q.paused"
     "   cross join lateral (select from run where run.queue = q.no"

@@ -34,7 +34,7 @@ const ValuesStatement kMakeReady{
     ") as d(lo, hi, queue, priority, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner)"
     " join queue as q on q.no = d.queue"
     " returning queue, rank"};
-const Sql kNextDue{"next_due", "select horae_now(), (select due from delayed order by due, lo limit 1)"};
+const Sql kNextDue{"next_due", "select horae_now(), (select due from delayed order by due limit 1)"};
 
 // ---- The monitor ----
 
