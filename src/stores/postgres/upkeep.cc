@@ -44,9 +44,11 @@ const Sql kStamp{"stamp", "update control set stamp = horae_now() where stamp is
 const Sql kStampIfFresh{"stamp_if_fresh",
                         "update control set stamp = horae_now() where stamp = $1::timestamptz"
                         " and horae_now() - stamp <= $2::bigint * interval '1 microsecond'"};
-const Sql kLockAllLeases{"lock_leases_to_extend", "select lo from lease order by lo for update"};
+// In the order in which settles lock them. Leases that are given out meanwhile have their full time anyway.
 const Sql kExtendAll{"extend_all",
-                     "update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"};
+                     "with old as materialized (select lo from lease order by lo for update)"
+                     " update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"
+                     " from old where lease.lo = old.lo"};
 const Sql kLockOverdue{"lock_overdue", std::string("select ") + kLeaseColumns +
                                            " from lease as l where l.expires < horae_now()"
                                            " order by l.expires, l.lo limit $1::bigint for update skip locked"};
@@ -184,10 +186,7 @@ Result<Watch> Upkeep::look() {
 Result<bool> Upkeep::extend_leases(const std::optional<Instant>& seen) {
   return pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
     const bool stamped = transaction.run(kStamp, Params::of(seen)).affected() > 0;
-    if (stamped) {
-      transaction.send(kLockAllLeases);
-      transaction.send(kExtendAll);
-    }
+    if (stamped) transaction.send(kExtendAll);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     return stamped;
   });
