@@ -115,14 +115,22 @@ std::vector<Finding> check_store(const Config& config, const Clock& clock) {
   return check_sqlite(config.store);
 }
 
+// Whether the node lets its caller in.
+Finding check_access(NodeClient& client) {
+  const auto asked = client.get("/v1/scheduler");
+  if (asked.ok()) return {Health::kGood, "access", "it answers questions of this user"};
+  if (asked.error().code == ErrorCode::kForbidden) {
+    return {Health::kNote, "access", "the token is valid, but not for all: " + asked.error().message};
+  }
+  return {Health::kBad, "access", asked.error().message};
+}
+
 std::vector<Finding> check_node(NodeClient& client) {
   const auto health = client.get("/healthz");
   if (!health.ok()) {
     const bool is_away = health.error().code == ErrorCode::kUnavailable;
     return {{is_away ? Health::kNote : Health::kBad, "node",
-             is_away ? fmt::format("nobody answers at {}: start one with horae serve, or name another with --node",
-                                   client.node())
-                     : health.error().message}};
+             health.error().message + (is_away ? "; start one with horae serve" : "")}};
   }
   const auto status = read_node_status(*health);
   if (!status.ok()) return {{Health::kBad, "node", status.error().message}};
@@ -137,6 +145,7 @@ std::vector<Finding> check_node(NodeClient& client) {
   const auto ready = client.get("/readyz");
   findings.push_back(ready.ok() ? Finding{Health::kGood, "readiness", "it can serve requests"}
                                 : Finding{Health::kBad, "readiness", ready.error().message});
+  if (ready.ok()) findings.push_back(check_access(client));
   return findings;
 }
 

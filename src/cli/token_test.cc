@@ -66,6 +66,16 @@ TEST_F(TokenCommands, ATokenIsCreatedListedAndRevoked) {
   EXPECT_THAT(again.err, HasSubstr(id));
 }
 
+TEST_F(TokenCommands, TheDoctorTriesTheToken) {
+  const testing::TemporaryFolder folder;
+  const auto good = terminal_.type({"doctor", "--data", folder.path()});
+  EXPECT_EQ(good.exit_code, kDone) << good.out;
+  EXPECT_THAT(good.out, HasSubstr("it answers questions of this user"));
+  const auto bad = terminal_.type({"doctor", "--data", folder.path(), "--token", "horae_t-wrong"});
+  EXPECT_EQ(bad.exit_code, kFailed) << bad.out;
+  EXPECT_THAT(bad.out, AllOf(HasSubstr("access"), HasSubstr("token")));
+}
+
 TEST_F(TokenCommands, ProgramsGetTheNodesAnswer) {
   const auto created = terminal_.type(kCreate);
   ASSERT_EQ(created.exit_code, kDone) << created.err;

@@ -106,11 +106,8 @@ long to_milliseconds(Duration duration) {
   return std::max(1L, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
 }
 
-// Codes of libcurl after which it is certain that the request was not taken.
-bool was_never_sent(CURLcode code) {
-  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
-         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR;
-}
+// Codes of libcurl after which it is certain that the request was not taken, but for those of TLS.
+bool was_never_sent(CURLcode code) { return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT; }
 
 Error failure(const NetRequest& request, CURLcode code, const char* details) {
   const std::string what = fmt::format("{} {}", request.method, request.url);
@@ -120,6 +117,15 @@ Error failure(const NetRequest& request, CURLcode code, const char* details) {
   }
   if (code == CURLE_SSL_CACERT_BADFILE) {
     return {ErrorCode::kMalformed, fmt::format("{}: {}; give a file of certificates in PEM", what, why)};
+  }
+  if (code == CURLE_PEER_FAILED_VERIFICATION) {
+    return {ErrorCode::kUnavailable,
+            fmt::format("{}: {}; nothing was sent: name a file of certificates that vouches for it (--ca or HORAE_CA)",
+                        what, why)};
+  }
+  if (code == CURLE_SSL_CONNECT_ERROR) {
+    return {ErrorCode::kUnavailable,
+            fmt::format("{}: {}; nothing was sent: does it speak TLS, or is it http://?", what, why)};
   }
   if (was_never_sent(code)) {
     return {ErrorCode::kUnavailable,

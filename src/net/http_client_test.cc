@@ -228,7 +228,15 @@ TEST(HttpClient, TrustsWhomTheFileOfCertificatesNamesAndNobodyElse) {
   const auto refused = careful.send({.url = server.url()});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(refused.error().message, HasSubstr("nothing was sent"));
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("nothing was sent"), HasSubstr("--ca")));
+}
+
+TEST(HttpClient, SaysThatAPortDoesNotSpeakTls) {
+  OneCallServer server([](const OneCallServer::Peer& peer) { peer.write("HTTP/1.1 400 Bad Request\r\n\r\n"); });
+  const auto response = HttpClient().send({.url = "https" + server.url().substr(4)});
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(response.error().message, HasSubstr("does it speak TLS"));
 }
 
 TEST(HttpClient, RefusesAFileOfCertificatesThatIsNone) {
