@@ -25,13 +25,15 @@ std::vector<Settlement> releases_of(const std::string& owner, const std::vector<
   return releases;
 }
 
-Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
+Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver, TokenOf token_of) {
   Ticket ticket = 0;
   {
     const std::lock_guard lock(mutex_);
     ticket = next_ticket_++;
     if (asked_.size() < kMaxQueues) asked_.insert(wish.queues.begin(), wish.queues.end());
-    waiting_.emplace(ticket, Waiting{.wish = std::move(wish), .deadline = deadline, .deliver = std::move(deliver)});
+    waiting_.emplace(
+        ticket,
+        Waiting{.wish = std::move(wish), .deadline = deadline, .deliver = std::move(deliver), .token_of = token_of});
   }
   wake_();
   return ticket;
@@ -184,7 +186,7 @@ void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
     Waiting& waiting = each.mapped();
     if (wait_on(each, now)) continue;
     if (waiting.is_uncertain) {
-      uncertain_.push_back(waiting.wish);
+      if (waiting.token_of == TokenOf::kNode) uncertain_.push_back(waiting.wish);
       (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: ask again"});
     } else {
       (void)waiting.deliver(std::vector<LeasedTask>());

@@ -23,6 +23,10 @@ struct ClaimerOptions {
 // What gives back tasks that their owner never started: that costs no try.
 std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks);
 
+// Who has made the token of a wish. A worker that has made it asks again with it, here or at another node, when it is
+// told of a failure, and gets what the token holds. So that is not taken from it; if it never comes, its lease expires.
+enum class TokenOf { kNode, kWorker };
+
 // A worker says what it would like and is called when there is something, or when its time is over. Its wish goes into
 // the next claim, together with those of all others that wait; each is leased in its own name.
 //
@@ -40,7 +44,7 @@ class Claimer final : public Loop {
       : tasks_(tasks), log_(std::move(log)), wake_(std::move(wake)), options_(options) {}
 
   // Waits for tasks until `deadline` at most. The wish must pass check_claim_wish().
-  Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver);
+  Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver, TokenOf token_of = TokenOf::kNode);
 
   // The worker is gone. True if it was waiting: then it is not called any more. False if its claim is under way: then
   // it is called, and says that it is gone.
@@ -72,6 +76,7 @@ class Claimer final : public Loop {
     ClaimWish wish;
     MonotonicTime deadline;
     Deliver deliver;
+    TokenOf token_of = TokenOf::kNode;
     bool is_due = true;         // something may be ready for it
     bool is_uncertain = false;  // the answer to its last claim was lost: it may hold tasks already
   };

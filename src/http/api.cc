@@ -115,7 +115,8 @@ void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {
 
 // ---- Long polls ----
 
-void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimWish& wish, Duration wait) {
+void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim) {
+  Duration wait = claim.wait;
   WaitId id = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -124,10 +125,12 @@ void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimWish& wis
     waits_[id] = {.call = call};
   }
   const MonotonicTime deadline = parts_.clock.now() + wait;
-  const Claimer::Ticket ticket =
-      parts_.claimer.wait(wish, deadline, [this, id, call, wish](Result<std::vector<LeasedTask>> given) {
+  const Claimer::Ticket ticket = parts_.claimer.wait(
+      claim.wish, deadline,
+      [this, id, call, wish = claim.wish](Result<std::vector<LeasedTask>> given) {
         return deliver(id, call, wish, std::move(given));
-      });
+      },
+      claim.has_token ? TokenOf::kWorker : TokenOf::kNode);
   if (wait > Duration::zero()) call->responder.on_gone([this, id, ticket] { forget(id, ticket); });
   set_ticket(id, ticket);
 }

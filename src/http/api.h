@@ -15,6 +15,7 @@
 #include "base/uuid.h"
 #include "engine/claimer.h"
 #include "engine/dispatcher.h"
+#include "http/bodies.h"
 #include "http/event_ring.h"
 #include "http/gate.h"
 #include "http/metrics.h"
@@ -91,7 +92,7 @@ class Api {
   [[nodiscard]] bool try_read(std::function<void()> work) { return pool_.try_run(std::move(work)); }
 
   // Waits for tasks in the name of the call, and answers it.
-  void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimWish& wish, Duration wait);
+  void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim);
 
  private:
   struct Wait {

@@ -33,7 +33,7 @@ void claim_again(Api& api, const CallPtr& call, const ClaimBody& claim) {
     auto held = api.parts().tasks.leases_of(claim.wish.token);
     if (!held.ok()) return call->fail(held.error());
     std::erase_if(*held, [&](const LeasedTask& task) { return !call->principal.allows(task.queue); });
-    if (held->empty()) return api.wait_for_tasks(call, claim.wish, claim.wait);
+    if (held->empty()) return api.wait_for_tasks(call, claim);
     std::string json;
     JsonObject object(json);
     append_json_array(object.key("tasks"), *held, append_leased_task);
@@ -50,7 +50,7 @@ void claim_tasks(Api& api, const CallPtr& call) {
   }
   if (claim->has_token) return claim_again(api, call, *claim);
   claim->wish.token = api.parts().ids.next();
-  api.wait_for_tasks(call, claim->wish, claim->wait);
+  api.wait_for_tasks(call, *claim);
 }
 
 struct SettleBatch {

@@ -255,6 +255,24 @@ TEST_P(ClaimerLoop, TasksOfAWorkerThatGaveUpMeanwhileAreReleased) {
   EXPECT_EQ(claim("worker-2").attempt, 2);
 }
 
+TEST_P(ClaimerLoop, TasksOfAWorkerThatCanAskAgainWithItsTokenAreLeftToIt) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  const ClaimWish its_own = wish();
+  claimer.wait(its_own, node_now() + 500ms, worker.deliver(), TokenOf::kWorker);
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  pass(500ms);
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.failure, ErrorCode::kUnavailable);
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_TRUE(claimer.is_empty());
+  EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
+}
+
 TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
