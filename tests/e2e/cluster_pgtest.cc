@@ -137,24 +137,6 @@ TEST_F(Nodes, TakeTokensWithTheirRolesAndQueues) {
   while (two->call("GET", "/v1/queues", "", token).status != 401) pause();
 }
 
-TEST_F(Nodes, AnOutageOfTheStoreCostsNoAttempt) {
-  const auto one = start();
-  const auto two = start();
-  const std::string id = submit(*one, R"({"queue":"mail","spec":{}})");
-  EXPECT_THAT(one->post("/v1/claim", R"({"owner":"worker-x","queues":["mail"],"lease":"3s"})").body, HasSubstr(id));
-  server_.stop();
-  EXPECT_EQ(one->get("/readyz").status, 503);
-  const NetResponse refused = one->post("/v1/tasks", R"({"queue":"mail","key":"k","spec":{}})");
-  EXPECT_EQ(refused.status, 503) << refused.body;
-  EXPECT_EQ(refused.header("retry-after"), "1");
-  Waker nobody;
-  (void)nobody.wait(SystemClock().now() + 5s);  // longer than the lease
-  server_.start();
-  while (two->get("/readyz").status != 200) pause();
-  EXPECT_THAT(two->post("/v1/settle", completion(id, 1, "worker-x")).body, HasSubstr("accepted"));
-  EXPECT_THAT(two->get("/v1/tasks/" + id).body, AllOf(HasSubstr(R"("attempt":1)"), Not(HasSubstr("TaskTimeout"))));
-}
-
 TEST_F(Nodes, OneThatIsKilledLeavesItsTasksToTheOthers) {
   auto one = start({"--slots-queues", "work", "--slots-lease", "1s"});
   const auto two = start({"--monitor-poll", "100ms"});
