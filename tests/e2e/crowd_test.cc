@@ -1,0 +1,82 @@
+// Very many connections to a real node, in a process of its own, since client and server need a file for each.
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "http/test_client.h"
+#include "tests/e2e/running_node.h"
+#include "tests/support/temporary_folder.h"
+
+namespace horae::testing {
+namespace {
+
+constexpr std::size_t kCrowd = 10'000;
+constexpr rlim_t kFiles = kCrowd + 1'000;  // of either side, with all else that it opens
+
+// As many as this process may open without special rights; the node does the same by itself.
+rlim_t raise_limit_of_files() {
+  rlimit limit{};
+  HORAE_CHECK(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "a process has limits");
+  limit.rlim_cur = limit.rlim_max;
+  HORAE_CHECK(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "a limit can be moved up to the hard one");
+  return limit.rlim_cur;
+}
+
+std::size_t resident_bytes(pid_t pid) {
+  std::ifstream statm("/proc/" + std::to_string(pid) + "/statm");
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+constexpr bool counts_memory_of_sanitizers() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#else
+  return false;
+#endif
+}
+
+TEST(Crowd, OfTenThousandIdleConnectionsCostsLittleAndHindersNobody) {
+  const rlim_t files = raise_limit_of_files();
+  if (files < kFiles) GTEST_SKIP() << "at most " << files << " files may be open here, and it takes " << kFiles;
+  const TemporaryFolder folder;
+  RunningNode node({"--data", folder.path(), "--http-listen", "127.0.0.1:0", "--http-max-connections",
+                    std::to_string(kCrowd + 1), "--log-level", "off"});
+  const std::string id = text_in(node.post("/v1/tasks", R"({"queue":"mail","spec":{}})").body, "id");
+  const auto port = static_cast<std::uint16_t>(std::stoi(node.url().substr(node.url().rfind(':') + 1)));
+  const std::size_t before = resident_bytes(node.process().pid());
+  std::vector<TestClient> idle;
+  idle.reserve(kCrowd);
+  for (std::size_t i = 0; i < kCrowd; ++i) {
+    idle.emplace_back(port);
+    ASSERT_EQ(idle.back().call("GET", "/healthz").status, 200) << "connection " << i;
+  }
+
+  // Of the client that is there since before, and of one in the crowd; for another one there is no room.
+  EXPECT_EQ(text_in(node.get("/v1/tasks/" + id).body, "id"), id);
+  EXPECT_EQ(idle.back().call("GET", "/v1/tasks/" + id).status, 200);
+  EXPECT_EQ(TestClient(port).call("GET", "/healthz").status, 503);
+
+  const std::size_t each = (resident_bytes(node.process().pid()) - before) / kCrowd;
+  std::printf("%zu idle connections, %zu bytes of the node each\n", kCrowd, each);
+  if (!counts_memory_of_sanitizers()) {
+    EXPECT_LT(each, 4096U);
+  }
+
+  idle.pop_back();
+  while (TestClient(port).call("GET", "/healthz").status != 200) {
+  }
+  for (TestClient& client : idle) ASSERT_EQ(client.call("GET", "/healthz").status, 200);
+}
+
+}  // namespace
+}  // namespace horae::testing
