@@ -103,10 +103,11 @@ bench/http: setup-test ## Measure submits, lives and pickups over HTTP, an idle 
 	@cd build && release/bench/cluster_bench
 
 .PHONY: bench/memory
-bench/memory: setup-test ## Resident memory of a node after 10,000 lives, and after a million and 100,000 connections
+bench/memory: setup-test ## Resident memory of a node on either store after 10,000 lives, and after a million and 100,000 connections
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
-	@cmake --build --preset release --parallel $(JOBS) --target horae
+	@cmake --build --preset release --parallel $(JOBS) --target horae private_postgres
 	@python3 bench/memory.py build/release/src/cli/horae
+	@python3 bench/memory.py build/release/src/cli/horae --postgres build/release/bench/private_postgres
 
 .PHONY: chaos
 chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for MINUTES (default 5); nothing may be lost

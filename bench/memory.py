@@ -1,5 +1,12 @@
-"""make bench/memory: resident memory of a node after ten thousand lives, and after a million and 100,000 connections."""
+"""make bench/memory: resident memory of a node after ten thousand lives, and after a million and 100,000 connections.
 
+memory.py PROGRAM                          on SQLite
+memory.py PROGRAM --postgres HELPER        on a PostgreSQL that private_postgres starts and ends
+memory.py PROGRAM --store postgresql://... on one that is there, in an empty database
+"""
+
+import argparse
+import contextlib
 import http.client
 import json
 import os
@@ -17,11 +24,11 @@ CONNECTIONS = 100_000
 
 
 class Node:
-    """`horae serve` on SQLite in a folder of its own."""
+    """`horae serve` on a store."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, store):
         self.process = subprocess.Popen(
-            [program, "serve", "--data", folder, "--http-listen", "127.0.0.1:0", "--slots-count", "0",
+            [program, "serve", "--store", store, "--http-listen", "127.0.0.1:0", "--slots-count", "0",
              "--log-level", "warn"],
             stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
@@ -45,10 +52,20 @@ class Node:
         tasks = [{"queue": "bench", "spec": {"n": i}} for i in range(BATCH)]
         for _ in range(count // BATCH):
             self.call("/v1/tasks/batch", {"tasks": tasks})
-            claimed = self.call("/v1/claim", {"owner": "worker-m", "queues": ["bench"], "max": BATCH})["tasks"]
-            self.call("/v1/settle", {"settlements": [
-                {"event": "complete", "id": task["id"], "number": task["number"], "attempt": task["attempt"],
-                 "owner": "worker-m"} for task in claimed]})
+            completed = 0
+            while completed < BATCH:  # a claim may get fewer
+                completed += self.complete_some()
+
+    def complete_some(self):
+        """How many."""
+        claim = {"owner": "worker-m", "queues": ["bench"], "max": BATCH, "wait": "10s"}
+        claimed = self.call("/v1/claim", claim)["tasks"]
+        if not claimed:
+            sys.exit("tasks that were submitted cannot be claimed")
+        self.call("/v1/settle", {"settlements": [
+            {"event": "complete", "id": task["id"], "number": task["number"], "attempt": task["attempt"],
+             "owner": "worker-m"} for task in claimed]})
+        return len(claimed)
 
     def connect(self, count):
         """So many connections, each with one request, one after the other."""
@@ -70,22 +87,50 @@ class Node:
         self.process.wait()
 
 
+@contextlib.contextmanager
+def a_store(arguments):
+    """The URL of a store that is gone afterwards, unless it was there before."""
+    if arguments.store:
+        yield arguments.store
+    elif arguments.postgres:
+        with subprocess.Popen([arguments.postgres], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+            yield server.stdout.readline().strip()
+            server.stdin.close()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield f"sqlite:{folder}/horae.db"
+
+
+def read_arguments():
+    """Of the command line; the numbers are smaller only to try the script itself."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--store")
+    parser.add_argument("--postgres")
+    parser.add_argument("--few", type=int, default=FEW)
+    parser.add_argument("--many", type=int, default=MANY)
+    parser.add_argument("--connections", type=int, default=CONNECTIONS)
+    return parser.parse_args()
+
+
 def main():
-    with tempfile.TemporaryDirectory() as folder:
-        node = Node(sys.argv[1], folder)
+    arguments = read_arguments()
+    with a_store(arguments) as store:
+        node = Node(arguments.program, store)
         try:
-            node.live(FEW)
+            node.live(arguments.few)
             few = node.resident()
-            node.live(MANY - FEW)
+            node.live(arguments.many - arguments.few)
             lived = node.resident()
-            node.connect(CONNECTIONS)
+            node.connect(arguments.connections)
             many = node.resident()
         finally:
             node.stop()
-    print(f"result http.memory.after_10k_mb {few:.1f}")
-    print(f"result http.memory.after_1m_mb {lived:.1f}")
-    print(f"result http.memory.after_1m_and_100k_connections_mb {many:.1f}")
-    print(f"result http.memory.growth {many / few:.3f}")
+    name = "http.memory.pg" if store.startswith("postgres") else "http.memory"
+    print(f"result {name}.after_10k_mb {few:.1f}")
+    print(f"result {name}.after_1m_mb {lived:.1f}")
+    print(f"result {name}.after_1m_and_100k_connections_mb {many:.1f}")
+    print(f"result {name}.growth {many / few:.3f}")
 
 
 main()
