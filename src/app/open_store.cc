@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <regex>
+#include <string_view>
 #include <system_error>
 
 #include "stores/sqlite/sqlite_store.h"
@@ -26,6 +27,30 @@ Result<void> make_folder(const std::string& url) {
   return {};
 }
 
+constexpr std::string_view kHidden = "***";
+
+// SCHEME://USER:PASSWORD@HOST. The password may hold anything, so it ends at the last @.
+std::string without_user_password(std::string url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return url;
+  const std::size_t colon = url.find_first_of(":/?@", scheme + 3);
+  const std::size_t at = url.rfind('@');
+  if (colon == std::string::npos || url[colon] != ':' || at == std::string::npos || at < colon) return url;
+  return url.replace(colon + 1, at - colon - 1, kHidden);
+}
+
+// password=... and sslpassword=... of the query.
+std::string without_option(std::string url) {
+  constexpr std::string_view kName = "password=";
+  for (std::size_t value = url.find(kName); value != std::string::npos; value = url.find(kName, value)) {
+    const std::size_t before = url.find_last_not_of("abcdefghijklmnopqrstuvwxyz", value - 1);
+    value += kName.size();
+    if (before == std::string::npos || (url[before] != '?' && url[before] != '&')) continue;
+    url.replace(value, std::min(url.find('&', value), url.size()) - value, kHidden);
+  }
+  return url;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const Clock& clock,
@@ -41,10 +66,6 @@ Error unknown_store(const std::string& url) {
           fmt::format("store '{}': give sqlite:PATH or postgresql://USER@HOST/DATABASE", without_password(url))};
 }
 
-std::string without_password(const std::string& url) {
-  static const std::regex kUser("(://[^:/?@]*):.*@");
-  static const std::regex kOption("([?&][a-z]*password=)[^&]*");
-  return std::regex_replace(std::regex_replace(url, kUser, "$1:***@"), kOption, "$1***");
-}
+std::string without_password(const std::string& url) { return without_option(without_user_password(url)); }
 
 }  // namespace horae
