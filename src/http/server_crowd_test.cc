@@ -55,6 +55,9 @@ bool counts_memory_of_sanitizers() {
 }
 
 TEST(HttpServerCrowd, WithoutFilesLeftOldConnectionsGoOnAndNewOnesWait) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "UBSan needs files of its own to tell objects, and calls them invalid without";
+#endif
   TestServer server(echo);
   TestClient old(server.port());  // on the thread that accepts
   EXPECT_EQ(old.call("GET", "/1").status, 200);

@@ -43,7 +43,8 @@ TEST_F(MigrationsTest, GoOnFromWhereTheyWere) {
       "INSERT INTO horae_version (version) VALUES (1);"
       // Of the first one; later ones change them.
       "CREATE TABLE control (); CREATE TABLE lease (lo bigint, expires timestamptz);"
-      "CREATE INDEX lease_expires ON lease (expires, lo)");
+      "CREATE INDEX lease_expires ON lease (expires, lo);"
+      "CREATE TABLE delayed (lo bigint, due timestamptz); CREATE INDEX delayed_due ON delayed (due, lo)");
   const auto connection = connect();
   EXPECT_EQ(migrate_database(*connection, false).value().from, 1);
   EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
