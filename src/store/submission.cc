@@ -27,7 +27,9 @@ class Fields {
   // The lowest byte first on every machine, because digests are stored.
   void add(std::int64_t value) {
     const auto bits = static_cast<std::uint64_t>(value);
-    for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>((bits >> shift) & 0xFF);
+    std::array<char, sizeof bits> bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>((bits >> (8 * i)) & 0xFF);
+    bytes_.append(bytes.data(), bytes.size());
   }
 
   // Zero has two signs and is equal to itself, so it gets one.
