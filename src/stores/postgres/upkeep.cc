@@ -44,11 +44,17 @@ const Sql kStamp{"stamp", "update control set stamp = horae_now() where stamp is
 const Sql kStampIfFresh{"stamp_if_fresh",
                         "update control set stamp = horae_now() where stamp = $1::timestamptz"
                         " and horae_now() - stamp <= $2::bigint * interval '1 microsecond'"};
-// In the order in which settles lock them. Leases that are given out meanwhile have their full time anyway.
+// Under a new stamp no lease may keep an old end. Whoever cuts a lease (settle, cancel) leaves pieces with the old one,
+// which a statement that waits for the whole lease does not see. So this waits until nobody has a lease in hand, and
+// keeps everybody out for the moment of one update: it is rare. Whoever locks a row holds the table in a mode that this
+// one excludes, so that no row is locked when it is granted, and no order of rows in which to meet head-on. Leases that
+// are given out afterwards have their full time anyway.
+const Sql kKeepAllOut{"keep_all_out", "lock table lease in exclusive mode"};
+// All others queue behind it. One who holds a lease for longer is stuck: better to let the others pass, expire nothing
+// and come again. Long enough for the server to call off a vacuum, which is in the way too (deadlock_timeout, 1 s).
+const Sql kPatience{"extend_patience", "select set_config('lock_timeout', '3s', true)"};
 const Sql kExtendAll{"extend_all",
-                     "with old as materialized (select lo from lease order by lo for update)"
-                     " update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"
-                     " from old where lease.lo = old.lo"};
+                     "update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"};
 const Sql kLockOverdue{"lock_overdue", std::string("select ") + kLeaseColumns +
                                            " from lease as l where l.expires < horae_now()"
                                            " order by l.expires, l.lo limit $1::bigint for update skip locked"};
@@ -186,7 +192,11 @@ Result<Watch> Upkeep::look() {
 Result<bool> Upkeep::extend_leases(const std::optional<Instant>& seen) {
   return pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
     const bool stamped = transaction.run(kStamp, Params::of(seen)).affected() > 0;
-    if (stamped) transaction.send(kExtendAll);
+    if (stamped) {
+      transaction.send(kPatience);
+      transaction.send(kKeepAllOut);
+      transaction.send(kExtendAll);
+    }
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     return stamped;
   });
