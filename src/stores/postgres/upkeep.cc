@@ -17,10 +17,11 @@ namespace {
 
 // ---- Promote ----
 
+// `lo + 0` is how delayed_due and lease_expires have the number: see migration 0007.
 const Sql kLockDue{"lock_due",
                    "select r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
                    " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at from delayed as r"
-                   " where r.due <= horae_now() order by r.due, r.lo limit $1::bigint for update skip locked"};
+                   " where r.due <= horae_now() order by r.due, r.lo + 0 limit $1::bigint for update skip locked"};
 // The rank comes from the queue's ageing and the store's clock (src/model/rank.h).
 const ValuesStatement kMakeReady{
     "promote",
@@ -57,7 +58,7 @@ const Sql kExtendAll{"extend_all",
                      "update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"};
 const Sql kLockOverdue{"lock_overdue", std::string("select ") + kLeaseColumns +
                                            " from lease as l where l.expires < horae_now()"
-                                           " order by l.expires, l.lo limit $1::bigint for update skip locked"};
+                                           " order by l.expires, l.lo + 0 limit $1::bigint for update skip locked"};
 const Sql kProgressOf{"progress_of",
                       "select p.seq, p.progress from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                       " cross join lateral (select seq, progress from progress"
