@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include "tests/postgres/ledger.h"
@@ -25,7 +27,9 @@ constexpr int kRounds = 5;
 constexpr auto kRound = 2500ms;
 constexpr std::size_t kMostLive = 6'000;
 constexpr std::uint64_t kKeys = 300;
+constexpr std::uint64_t kMessageIds = 500;
 constexpr const char* kBrief = "brief";  // keeps nothing that has ended
+constexpr const char* kDelayQueue = "later";
 
 const std::vector<std::string> kQueues = {"a", "b", kBrief};
 
@@ -66,7 +70,7 @@ class Session {
   }
 
   void act() {
-    const auto dice = random_.below(100);
+    const auto dice = random_.below(120);
     if (dice < 18) return submit();
     if (dice < 42) return claim();
     if (dice < 70) return settle();
@@ -76,7 +80,14 @@ class Session {
     if (dice < 94) return get();
     if (dice < 96) return list();
     if (dice < 99) return purge();
-    count();
+    if (dice < 100) return count();
+    if (dice < 103) return configure();
+    if (dice < 105) return start_or_stop();
+    if (dice < 109) return leases_of_a_token();
+    if (dice < 112) return find();
+    if (dice < 115) return enqueue();
+    if (dice < 118) return fire();
+    change_message();
   }
 
   NewTask new_task(const std::string& queue) {
@@ -85,7 +96,7 @@ class Session {
     if (chance(0.05)) task.run_at = clock_.wall_now() + std::chrono::milliseconds(random_.below(300));
     if (chance(0.02)) task.recurring = 50ms;
     if (chance(0.1)) task.max_attempts = 1 + static_cast<int>(random_.below(3));
-    if (chance(0.1)) task.retry = {.kind = RetryPolicy::Kind::kFixed, .delay = 20ms};
+    if (chance(0.3)) task.retry = {.kind = RetryPolicy::Kind::kFixed, .delay = 20ms};
     if (chance(0.03)) task.id = Uuid{{static_cast<std::uint8_t>(random_.below(256)), 1, 2, 3, 4, 5, 0x40}};
     if (task.id) {
       for (std::size_t i = 8; i < 16; ++i) task.id->bytes[i] = static_cast<std::uint8_t>(random_.below(256));
@@ -125,6 +136,7 @@ class Session {
     if (!is_fine("claim", answer)) return;
     const bool stays_whole = chance(0.5);
     if (stays_whole) whole_ = {&store, {}};
+    last_claim_ = wishes[0];
     for (std::size_t i = 0; i < wishes.size(); ++i) {
       for (const LeasedTask& lease : (*answer)[i]) {
         ledger_.note(wishes[i].owner, lease);
@@ -246,6 +258,74 @@ class Session {
 
   void count() { (void)is_fine("queues", shared_.queues().queues()); }
 
+  // Mostly open. Only of one queue what has ended may go.
+  void configure() {
+    const std::string queue = one_of(kQueues);
+    QueueChange change;
+    if (chance(0.6)) change.paused = chance(0.2);
+    if (chance(0.3)) change.ageing_rate = one_of<std::int64_t>({0, 1, 7});
+    if (chance(0.3)) change.retention = queue == kBrief ? one_of<Duration>({0s, 1ms}) : one_of<Duration>({24h, 48h});
+    const auto settings = own_.queues().configure(queue, change);
+    if (!is_fine("configure", settings)) return;
+    if (change.paused && settings->paused != *change.paused) ledger_.note_wrong("configure did not pause or resume");
+  }
+
+  void start_or_stop() { (void)is_fine("set_scheduler_running", own_.queues().set_scheduler_running(chance(0.8))); }
+
+  // What is still leased of the newest claim is what it was given then.
+  void leases_of_a_token() {
+    if (!last_claim_) return;
+    const auto held = tasks().leases_of(last_claim_->token);
+    if (!is_fine("leases_of", held)) return;
+    for (const LeasedTask& lease : *held) ledger_.note_held(last_claim_->owner, lease);
+  }
+
+  void find() {
+    const std::string queue = one_of(kQueues);
+    const std::string key = "key-" + std::to_string(random_.below(kKeys));
+    const auto found = tasks().find(queue, key);
+    if (!is_fine("find", found) || !*found) return;
+    if ((*found)->queue != queue || (*found)->key != key) ledger_.note_wrong("another task was found by " + key);
+  }
+
+  // ---- Messages ----
+
+  void enqueue() {
+    std::vector<Message> batch;
+    const auto count = one_of<std::size_t>({1, 5, 50});
+    for (std::size_t i = 0; i < count; ++i) {
+      batch.push_back({.id = "m-" + std::to_string(random_.below(kMessageIds)),
+                       .deadline = clock_.wall_now() + std::chrono::milliseconds(random_.below(200)),
+                       .key = std::nullopt,
+                       .value = "{}",
+                       .headers = {}});
+    }
+    const auto answer = own_.messages().enqueue(kDelayQueue, batch);
+    if (!is_fine("enqueue", answer)) return;
+    ledger_.note_messages(std::ranges::count(*answer, Verdict::kAccepted));
+  }
+
+  // A node's turn; one that is slow loses what it took on to a peer, which lets it wait again.
+  void fire() {
+    const auto ready = own_.messages().ready_due(kDelayQueue, ids_.next(), 100ms, 50);
+    if (!is_fine("ready_due", ready)) return;
+    if (chance(0.3)) {
+      const auto stuck = own_.messages().stuck(kDelayQueue, 1ms, 0ms, 20);
+      if (is_fine("stuck", stuck)) (void)is_fine("reset", own_.messages().reset(kDelayQueue, *stuck));
+    }
+    std::vector<Readying> fired;
+    for (const ReadiedMessage& each : ready->messages) fired.push_back(each.readying);
+    const auto removed = own_.messages().remove(kDelayQueue, fired);
+    if (is_fine("remove", removed)) ledger_.note_messages(-std::ranges::count(*removed, true));
+  }
+
+  void change_message() {
+    const std::string id = "m-" + std::to_string(random_.below(kMessageIds));
+    if (chance(0.5)) return (void)is_fine("move", own_.messages().move(kDelayQueue, id, clock_.wall_now() + 50ms));
+    const auto cancelled = own_.messages().cancel(kDelayQueue, id);
+    if (is_fine("cancel", cancelled) && *cancelled == Verdict::kAccepted) ledger_.note_messages(-1);
+  }
+
   Store& own_;
   Store& shared_;
   Ledger& ledger_;
@@ -259,6 +339,7 @@ class Session {
     std::vector<Held> held;
   } whole_;  // one claim, untouched
   std::vector<Held> past_;
+  std::optional<ClaimWish> last_claim_;
 };
 
 std::uint64_t first_seed() {
@@ -294,6 +375,7 @@ TEST(Concurrency, EverythingAtOnceLosesNothing) {
               << std::endl;
     EXPECT_THAT(broken_invariants(database), IsEmpty());
     ASSERT_THAT(ledger.complaints(all_stands(database)), IsEmpty());
+    EXPECT_EQ(database.value("select count(*) from message"), std::to_string(ledger.messages()));
   }
 }
 

@@ -20,8 +20,11 @@ constexpr int kMostPauses = 4'000;  // 20 s
 
 enum class End { kCommit, kRollback };
 
-class Interleaving : public ::testing::TestWithParam<std::tuple<Operation, Operation, End>> {
+// Two operations in one scene.
+class Meeting : public ::testing::Test {
  protected:
+  explicit Meeting(Scene::Side claimer = Scene::kFirst) : scene_(claimer) {}
+
   // Runs an operation on a thread of its own.
   struct Running {
     std::atomic<bool> has_ended = false;
@@ -64,30 +67,43 @@ class Interleaving : public ::testing::TestWithParam<std::tuple<Operation, Opera
     return false;
   }
 
+  // Runs all of the first but COMMIT, and starts the second, which then waits or has ended.
+  void meet(Running& first, Operation first_operation, Running& second, Operation second_operation) {
+    scene_.gate(Scene::kFirst).arm(Scene::commits_of(first_operation));
+    start(first, first_operation, Scene::kFirst);
+    scene_.gate(Scene::kFirst).wait_until_held();
+    EXPECT_FALSE(first.has_ended) << "it was not held";
+    start(second, second_operation, Scene::kSecond);
+    EXPECT_TRUE(wait_until_ended_or_waiting(second));
+    RecordProperty("waited", second.has_ended ? "no" : "yes");
+  }
+
+  void let_go(Running& first, Running& second, End end) {
+    scene_.gate(Scene::kFirst).let_go(end == End::kCommit);
+    EXPECT_TRUE(wait_until_ended(first));
+    EXPECT_TRUE(wait_until_ended(second));
+  }
+
+  Scene scene_;
+};
+
+class Interleaving : public Meeting, public ::testing::WithParamInterface<std::tuple<Operation, Operation, End>> {
+ protected:
+  Interleaving() : Meeting(claimer()) {}
+
   // Who completes the lease as a whole must know it, and who has claimed before claims the quick way.
   static Scene::Side claimer() {
     const Operation second = std::get<1>(GetParam());
     return second == Operation::kCompleteWhole || second == Operation::kClaim ? Scene::kSecond : Scene::kFirst;
   }
-
-  Scene scene_{claimer()};
 };
 
 TEST_P(Interleaving, AgreesWithSomeOrder) {
   const auto [first_operation, second_operation, end] = GetParam();
   Running first;
   Running second;
-  scene_.gate(Scene::kFirst).arm(Scene::commits_of(first_operation));
-  start(first, first_operation, Scene::kFirst);
-  scene_.gate(Scene::kFirst).wait_until_held();
-  EXPECT_FALSE(first.has_ended) << "it was not held";
-
-  start(second, second_operation, Scene::kSecond);
-  EXPECT_TRUE(wait_until_ended_or_waiting(second));
-  RecordProperty("waited", second.has_ended ? "no" : "yes");
-  scene_.gate(Scene::kFirst).let_go(end == End::kCommit);
-  EXPECT_TRUE(wait_until_ended(first));
-  EXPECT_TRUE(wait_until_ended(second));
+  meet(first, first_operation, second, second_operation);
+  let_go(first, second, end);
 
   Told first_told = first.told.get();
   const Told second_told = second.told.get();
@@ -108,6 +124,44 @@ TEST_P(Interleaving, AgreesWithSomeOrder) {
     EXPECT_FALSE(before->second.state == State::kReady && stand.state == State::kReady) << "a claim did not find it";
   }
 }
+
+// Who cuts a lease leaves pieces of it with the old end, which nobody can see before the commit.
+class Extension : public Meeting, public ::testing::WithParamInterface<Operation> {};
+
+TEST_P(Extension, LeavesNothingToExpireOfALeaseThatWasCutMeanwhile) {
+  Running cut;
+  Running extension;
+  meet(cut, GetParam(), extension, Operation::kExtendAll);
+  let_go(cut, extension, End::kCommit);
+  EXPECT_FALSE(cut.told.get().error);
+  const Told told = extension.told.get();
+  EXPECT_FALSE(told.error) << told.error->message;
+  EXPECT_NE(scene_.database().value("select count(*) from lease"), "0") << "there is a rest";
+  EXPECT_EQ(scene_.expire_now().size(), 0U);
+}
+
+class StuckNode : public Meeting {};
+
+// It gives up, so that those who queue behind it get on, and leaves the old stamp: still nothing expires.
+TEST_F(StuckNode, KeepsAnExtensionFromBeingDoneButNobodyElseFromWorking) {
+  Running stuck;
+  Running extension;
+  meet(stuck, Operation::kComplete, extension, Operation::kExtendAll);
+  EXPECT_TRUE(wait_until_ended(extension));
+  const Told told = extension.told.get();
+  ASSERT_TRUE(told.error);
+  EXPECT_EQ(told.error->code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(scene_.run(Operation::kClaim, Scene::kSecond).found_nothing);
+  scene_.gate(Scene::kFirst).let_go(true);
+  EXPECT_FALSE(stuck.told.get().error);
+  EXPECT_FALSE(scene_.run(Operation::kExtendAll, Scene::kSecond).error);
+  EXPECT_EQ(scene_.expire_now().size(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Extension,
+                         ::testing::Values(Operation::kComplete, Operation::kHeartbeat, Operation::kRelease,
+                                           Operation::kAbort, Operation::kYield, Operation::kCancel),
+                         [](const auto& each) { return std::string(name_of(each.param)); });
 
 // What a node believes of a queue that was empty must not hide what others put there.
 TEST(TwoNodes, AClaimFindsAtOnceWhatTheOtherNodeHasSubmitted) {

@@ -1,6 +1,7 @@
 #include "tests/postgres/ledger.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace horae::testing {
 namespace {
@@ -76,6 +77,31 @@ void Ledger::note(const TaskId& asked, const std::optional<Task>& got) {
   const std::lock_guard lock(mutex_);
   ++counts_[got ? "got" : "got nothing"];
   if (!got && records_[asked].queue != brief_) complain(asked, "was nowhere");
+}
+
+void Ledger::note_held(const std::string& owner, const LeasedTask& lease) {
+  const std::lock_guard lock(mutex_);
+  ++counts_["held"];
+  const auto& given = records_[lease.id].given;
+  const auto found = given.find(lease.attempt);
+  if (found != given.end() && found->second == owner) return;
+  complain(lease.id, "attempt " + std::to_string(lease.attempt) + " is leased to " + owner + ", but was not given");
+}
+
+void Ledger::note_messages(std::ptrdiff_t more) {
+  const std::lock_guard lock(mutex_);
+  messages_ += more;
+  counts_[more < 0 ? "messages gone" : "messages stored"] += static_cast<std::size_t>(std::abs(more));
+}
+
+std::ptrdiff_t Ledger::messages() const {
+  const std::lock_guard lock(mutex_);
+  return messages_;
+}
+
+void Ledger::note_wrong(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  if (complaints_.size() < kMostComplaints) complaints_.push_back(what);
 }
 
 void Ledger::note_purged(std::size_t tasks) {

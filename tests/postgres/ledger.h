@@ -28,13 +28,18 @@ class Ledger {
   void note(const CancelWish& wish, const CancelOutcome& outcome);
   void note(const ExpiredLease& lease);
   void note(const TaskId& asked, const std::optional<Task>& got);
+  void note_held(const std::string& owner, const LeasedTask& lease);  // it was given before, to the same owner
   void note_purged(std::size_t tasks);
+  void note_messages(std::ptrdiff_t more);  // stored; below 0 for those that are gone
+  void note_wrong(const std::string& what);
   void note_failure(const std::string& call, const Error& error);
 
   // Ids of tasks that were created not long ago, maybe some of them twice.
   std::vector<TaskId> pick(Random& random, std::size_t count);
 
   std::size_t live() const;  // created and not known to have ended
+
+  std::ptrdiff_t messages() const;  // that must be there. At a quiet moment only.
 
   // What does not agree, here or with the database. At a quiet moment only.
   std::vector<std::string> complaints(const std::map<TaskId, Stand>& stands);
@@ -62,6 +67,7 @@ class Ledger {
   std::map<std::string, std::size_t> counts_;
   std::vector<std::string> complaints_;
   std::size_t purged_ = 0;
+  std::ptrdiff_t messages_ = 0;
   std::size_t ended_ = 0;
 };
 

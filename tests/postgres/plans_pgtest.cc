@@ -1,5 +1,5 @@
 // The statements of each moment find their rows by indexes, whatever the planner believes of the tables: empty ones
-// that were analyzed, small ones and large ones. Asked of the statistics, which count each scan.
+// that were analyzed, small ones and large ones. Asked of the statistics, which count each scan and each row.
 
 #include <gtest/gtest.h>
 
@@ -213,6 +213,115 @@ TEST_F(Plans, FindWaitingTasksByNumberAmongManyThatAreGone) {
   wait_and_cancel(kRounds);
   close();
   EXPECT_EQ(database_.value(scans), before);
+}
+
+// Tasks that are due, or leases that end, at one moment: all of them compare alike but for their numbers.
+class PlansAmongTies : public Plans {
+ protected:
+  static constexpr int kTies = 100'000;
+  static constexpr int kBatches = 10;
+
+  PlansAmongTies() {
+    (void)store_->tasks().submit(tasks(1, "work")).value();
+    settle(claim(1, "work"), Event::kComplete);
+  }
+
+  // Each in a range of its own, without a task: of those nothing is asked here. Their numbers are of a day that exists.
+  void fill(const std::string& insert) {
+    administrate("truncate run, lease, delayed; insert into " + insert +
+                 " from (select n, n + (max(day.no) << 40) as lo, (select max(no) from queue) as queue,"
+                 " timestamptz '2026-01-01' as moment from day, generate_series(1, " +
+                 std::to_string(kTies) + ") as n group by n) as tie; update control set stamp = horae_now()");
+  }
+  void delay_many() {
+    fill(
+        "delayed (lo, hi, due, queue, priority, updated_at, attempt, tries)"
+        " select lo, lo, moment, queue, 0, moment, 0, 0");
+  }
+  void lease_many() {
+    fill(
+        "lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires)"
+        " select lo, lo, queue, 0, 0, 1, 0, 'worker-1', lpad(to_hex(n), 32, '0')::uuid, 1, moment, moment");
+  }
+
+  // Entries of the table's indexes and, if it had to be, rows of the table itself.
+  std::int64_t rows_read(const std::string& table) {
+    return std::stoll(
+        database_.value("select coalesce(sum(idx_tup_read), 0) + (select seq_tup_read from pg_stat_user_tables"
+                        " where relname = '" +
+                        table + "') from pg_stat_user_indexes where relname = '" + table + "'"));
+  }
+
+  // How many rows of the table it reads, in new sessions.
+  template <typename Work>
+  std::int64_t rows_read_by(const std::string& table, Work work) {
+    close();
+    const std::int64_t before = rows_read(table);
+    open();
+    work();
+    close();
+    const std::int64_t read = rows_read(table) - before;
+    open();
+    return read;
+  }
+
+  // `work` takes a part of what `fill` has made. It must not matter what the planner knows.
+  template <typename Fill, typename Work>
+  void expect_few_rows(const std::string& table, std::int64_t most, Fill fill, Work work) {
+    administrate("truncate " + table);
+    administrate("analyze " + table);
+    fill();
+    EXPECT_LE(rows_read_by(table, work), most) << "it was empty at the last analyze";
+    fill();
+    administrate("analyze " + table);
+    EXPECT_LE(rows_read_by(table, work), most) << "everything was analyzed";
+  }
+};
+
+// Each is found, and found again to be deleted, and its entries may be met by those who come after. All of them in each
+// batch would be a million.
+TEST_F(PlansAmongTies, PromotingABatchReadsNoMoreThanTheBatch) {
+  expect_few_rows(
+      "delayed", 8 * kBatches * kBatch, [this] { delay_many(); },
+      [this] {
+        for (int i = 0; i < kBatches; ++i) EXPECT_EQ(store_->tasks().promote_due(kBatch).value().promoted, kBatch);
+      });
+}
+
+TEST_F(PlansAmongTies, ExpiringABatchReadsNoMoreThanTheBatch) {
+  expect_few_rows(
+      "lease", 8 * kBatches * kBatch, [this] { lease_many(); },
+      [this] {
+        for (int i = 0; i < kBatches; ++i) {
+          const ExpireWish wish{
+              .seen = store_->tasks().look().value().stamp, .silence = std::chrono::hours(1), .max = kBatch};
+          EXPECT_EQ(store_->tasks().expire_leases(wish).value().expired.size(), kBatch);
+        }
+      });
+}
+
+TEST_F(PlansAmongTies, APageOfScheduledTasksReadsNoMoreThanThePage) {
+  expect_few_rows(
+      "delayed", 2 * kBatches * kBatch, [this] { delay_many(); },
+      [this] {
+        ListQuery query{.kind = ListKind::kScheduled, .limit = kBatch};
+        for (int i = 0; i < kBatches; ++i) {
+          const Page page = store_->tasks().list(query).value();
+          ASSERT_NE(page.next, "");
+          query.cursor = page.next;
+        }
+      });
+}
+
+TEST_F(PlansAmongTies, TheLeasesOfATokenAreFoundByIt) {
+  expect_few_rows(
+      "lease", kRounds * 4, [this] { lease_many(); },
+      [this] {
+        for (int i = 0; i < kRounds; ++i) {
+          const Uuid token{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, static_cast<std::uint8_t>(i)}};
+          EXPECT_EQ(store_->tasks().leases_of(token).value().size(), 1U);
+        }
+      });
 }
 
 }  // namespace

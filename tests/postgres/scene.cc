@@ -51,12 +51,14 @@ constexpr const char* kEmpty =
     " delete from queue; update control set stamp = null;"
     " update test_clock set at = started";
 
+Told settle(TaskStore& store, const std::vector<Settlement>& batch) { return tell_settle(batch, store.settle(batch)); }
+
 }  // namespace
 
 std::string_view name_of(Operation operation) {
-  constexpr std::array<std::string_view, 12> kNames = {"Submit",  "Claim",  "Complete",      "Heartbeat",
-                                                       "Release", "Expire", "Promote",       "Cancel",
-                                                       "Get",     "Purge",  "CompleteWhole", "ExtendWhole"};
+  constexpr std::array<std::string_view, 15> kNames = {"Submit", "Claim", "Complete",      "Heartbeat",   "Release",
+                                                       "Abort",  "Yield", "Expire",        "Promote",     "Cancel",
+                                                       "Get",    "Purge", "CompleteWhole", "ExtendWhole", "ExtendAll"};
   return kNames.at(static_cast<std::size_t>(operation));
 }
 
@@ -133,6 +135,7 @@ void Scene::fill(Side claimer) {
     NewTask task;
     if (i % kSix < 3 && i < kDue) keys_[*(task.key = "key-" + std::to_string(i))] = {};
     if (i >= kDue) task.run_at = clock_.wall_now() + 1s;
+    if (i >= kLeased && i < kReady) task.retry = {.kind = RetryPolicy::Kind::kFixed, .delay = 1h};
     batch.push_back(submission(task));
     tasks_.push_back(batch.back().id());
     if (batch.back().task.key) keys_[*batch.back().task.key] = tasks_.back();
@@ -185,6 +188,8 @@ void Scene::fill(Side claimer) {
 // The first ones overlap with the last ones of the other side.
 std::vector<Settlement> Scene::settlements(Event event, Side side) const {
   std::vector<Settlement> batch;
+  const std::vector<TaskError> errors =
+      event == Event::kAbort ? std::vector{TaskError{.code = "e"}} : std::vector<TaskError>();
   const std::size_t from = kLeased + (side == kFirst ? 0 : kSix - kSome);
   for (std::size_t i = from; i < from + kSome; ++i) {
     const LeasedTask& lease = leases_[i];
@@ -193,14 +198,17 @@ std::vector<Settlement> Scene::settlements(Event event, Side side) const {
                      .number = side == kFirst ? lease.number : 0,
                      .attempt = lease.attempt,
                      .owner = kWorker,
-                     .lease = 1h});
+                     .lease = 1h,
+                     .errors = errors});
     if (event == Event::kHeartbeat) batch.back().progress = 0.5;
   }
   // What has ended, what does not run yet, and what somebody else has ended: that result comes late.
   for (const std::size_t other : {kFinished + 1, kReady + 1}) {
-    batch.push_back({.event = event, .id = tasks_[other], .attempt = 1, .owner = kWorker, .lease = 1h});
+    batch.push_back(
+        {.event = event, .id = tasks_[other], .attempt = 1, .owner = kWorker, .lease = 1h, .errors = errors});
   }
-  batch.push_back({.event = event, .id = tasks_[kFinished + 2], .attempt = 1, .owner = "worker-9", .lease = 1h});
+  batch.push_back(
+      {.event = event, .id = tasks_[kFinished + 2], .attempt = 1, .owner = "worker-9", .lease = 1h, .errors = errors});
   return batch;
 }
 
@@ -234,6 +242,14 @@ int Scene::commits_of(Operation operation) {
   return operation == Operation::kPurge ? 4 : 1;  // the time, the list of old days, the counts, and the purge itself
 }
 
+std::vector<ExpiredLease> Scene::expire_now() {
+  TaskStore& store = sides_[kFirst].store->tasks();
+  const auto outcome =
+      store.expire_leases({.seen = store.look().value().stamp, .silence = 1h, .max = kMaxBatch}).value();
+  HORAE_CHECK(outcome.kind == ExpireOutcome::Kind::kDone, "nobody else looks");
+  return outcome.expired;
+}
+
 Told Scene::run(Operation operation, Side side) {
   Actor& actor = sides_[side];
   TaskStore& store = actor.store->tasks();
@@ -248,20 +264,21 @@ Told Scene::run(Operation operation, Side side) {
       return tell_claim(wish, store.claim(std::vector{wish}));
     }
     case Operation::kComplete:
+      return settle(store, settlements(Event::kComplete, side));
     case Operation::kHeartbeat:
-    case Operation::kRelease: {
-      const Event event = operation == Operation::kComplete    ? Event::kComplete
-                          : operation == Operation::kHeartbeat ? Event::kHeartbeat
-                                                               : Event::kRelease;
-      const auto batch = settlements(event, side);
-      return tell_settle(batch, store.settle(batch));
-    }
+      return settle(store, settlements(Event::kHeartbeat, side));
+    case Operation::kRelease:
+      return settle(store, settlements(Event::kRelease, side));
+    case Operation::kAbort:
+      return settle(store, settlements(Event::kAbort, side));
+    case Operation::kYield:
+      return settle(store, settlements(Event::kYield, side));
     case Operation::kCompleteWhole:
-    case Operation::kExtendWhole: {
-      const auto batch =
-          settlements_of_all(operation == Operation::kCompleteWhole ? Event::kComplete : Event::kHeartbeat);
-      return tell_settle(batch, store.settle(batch));
-    }
+      return settle(store, settlements_of_all(Event::kComplete));
+    case Operation::kExtendWhole:
+      return settle(store, settlements_of_all(Event::kHeartbeat));
+    case Operation::kExtendAll:
+      return tell_extend(store.extend_leases(stamp_));
     case Operation::kExpire:
       return tell_expire(store.expire_leases({.seen = stamp_, .silence = 1h, .max = kSome}));
     case Operation::kPromote:

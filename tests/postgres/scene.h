@@ -16,13 +16,15 @@
 
 namespace horae::testing {
 
-// Complete and heartbeat name a part of the lease; the last two name all of it.
+// What settles names a part of the lease; the two of the whole name all of it. Aborted tasks are to be tried again.
 enum class Operation {
   kSubmit,
   kClaim,
   kComplete,
   kHeartbeat,
   kRelease,
+  kAbort,
+  kYield,
   kExpire,
   kPromote,
   kCancel,
@@ -30,12 +32,13 @@ enum class Operation {
   kPurge,
   kCompleteWhole,
   kExtendWhole,
+  kExtendAll,
 };
 
 inline constexpr Operation kAllOperations[] = {
-    Operation::kSubmit,  Operation::kClaim,  Operation::kComplete,      Operation::kHeartbeat,
-    Operation::kRelease, Operation::kExpire, Operation::kPromote,       Operation::kCancel,
-    Operation::kGet,     Operation::kPurge,  Operation::kCompleteWhole, Operation::kExtendWhole};
+    Operation::kSubmit, Operation::kClaim, Operation::kComplete,      Operation::kHeartbeat,   Operation::kRelease,
+    Operation::kAbort,  Operation::kYield, Operation::kExpire,        Operation::kPromote,     Operation::kCancel,
+    Operation::kGet,    Operation::kPurge, Operation::kCompleteWhole, Operation::kExtendWhole, Operation::kExtendAll};
 
 std::string_view name_of(Operation operation);  // "Submit"
 
@@ -72,6 +75,9 @@ class Scene {
 
   // Runs on the store of that side. The two sides name tasks of their own and some of the same.
   Told run(Operation operation, Side side);
+
+  // What a monitor takes whose last pass was just now.
+  std::vector<ExpiredLease> expire_now();
 
   // With how many commits an operation does its work; it is the last one that counts.
   static int commits_of(Operation operation);

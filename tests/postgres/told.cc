@@ -18,13 +18,17 @@ void end_attempt(Seen& seen, State next, Event event) {
   if (!is_terminal(next)) seen.owner.clear();
 }
 
+// Of a task that is tried again after an abort, and does not recur.
+State state_after(Event event) {
+  if (event == Event::kComplete) return State::kCompleted;
+  return event == Event::kAbort ? State::kScheduled : State::kReady;
+}
+
 bool settle(Seen& seen, const Settlement& said, const SettleOutcome& outcome) {
   const Verdict verdict = judge(holding(seen), said.event, said.attempt, said.owner);
   if (verdict != outcome.verdict) return false;
-  if (verdict == Verdict::kAccepted && said.event == Event::kComplete) {
-    end_attempt(seen, State::kCompleted, said.event);
-  } else if (verdict == Verdict::kAccepted && said.event == Event::kRelease) {
-    end_attempt(seen, State::kReady, said.event);
+  if (verdict == Verdict::kAccepted && said.event != Event::kHeartbeat) {
+    end_attempt(seen, state_after(said.event), said.event);
   }
   return !seen.exists || (outcome.state == seen.state && outcome.attempt == seen.attempt);
 }
@@ -147,6 +151,9 @@ Told tell_expire(const Result<ExpireOutcome>& answer) {
   }
   return told;
 }
+
+// Nobody's state changes by it.
+Told tell_extend(const Result<bool>& answer) { return answer.ok() ? Told() : failure_of(answer); }
 
 Told tell_promote(const Result<PromoteOutcome>& answer) {
   if (!answer.ok()) return failure_of(answer);

@@ -43,6 +43,7 @@ Told tell_claim(const ClaimWish& asked, const Result<std::vector<std::vector<Lea
 Told tell_settle(const std::vector<Settlement>& asked, const Result<std::vector<SettleOutcome>>& answer);
 Told tell_cancel(const std::vector<CancelWish>& asked, const Result<std::vector<CancelOutcome>>& answer);
 Told tell_expire(const Result<ExpireOutcome>& answer);
+Told tell_extend(const Result<bool>& answer);
 Told tell_promote(const Result<PromoteOutcome>& answer);
 Told tell_purge(const Result<PurgeOutcome>& answer);
 Told tell_get(const std::vector<TaskId>& asked, const Result<std::vector<std::optional<Task>>>& answer);

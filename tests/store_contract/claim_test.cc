@@ -286,6 +286,18 @@ TEST_P(Claim, EachClaimIsANewAttempt) {
   }
 }
 
+TEST_P(Claim, ATaskWithTheNilUuidIsDeliveredAgainAndAgain) {
+  Lease lease = start({.id = Uuid{}, .spec = "[1]"});
+  for (int attempt = 2; attempt <= 3; ++attempt) {
+    (void)yield(lease);
+    lease = claim();
+    EXPECT_EQ(lease.id, Uuid{});
+    EXPECT_EQ(lease.attempt, attempt);
+    EXPECT_EQ(lease.spec, "[1]");
+  }
+  EXPECT_EQ(complete(lease), Verdict::kAccepted);
+}
+
 TEST_P(Claim, TheLeasesOfATokenAreTheTasksOfThatClaim) {
   const auto ids = submit_many(4);
   const ClaimWish mine = wish(2);

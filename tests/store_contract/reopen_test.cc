@@ -43,6 +43,16 @@ TEST_P(Reopen, ARunningAttemptGoesOn) {
   EXPECT_EQ(complete(lease), Verdict::kAccepted);
 }
 
+// What is claimed first may show how to claim quickly.
+TEST_P(Reopen, ATaskWithTheNilUuidIsDelivered) {
+  (void)submit({.id = Uuid{}, .spec = "[1]"});
+  if (!reopen()) return;
+  (void)start({.priority = 255});
+  const Lease lease = claim();
+  EXPECT_EQ(lease.id, Uuid{});
+  EXPECT_EQ(lease.spec, "[1]");
+}
+
 TEST_P(Reopen, AClaimWhoseReplyWasLostCanBeResolved) {
   (void)submit_many(3);
   const ClaimWish mine = wish(2);

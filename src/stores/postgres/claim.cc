@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "stores/postgres/look_up.h"
 #include "stores/postgres/take_head.h"
@@ -50,9 +51,10 @@ const Sql kCheckpoints{"checkpoints",
                        "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
                        " where p.checkpoint is not null"};
 
-// A sequential scan of the running ranges: it is asked only after a lost reply.
-const Sql kOfToken{"of_token",
-                   "select l.lo, l.hi, l.queue, l.attempt, l.expires from lease as l where l.token = $1 order by l.lo"};
+// By lease_token. Ordered by an expression, because the order of the primary key tempts the planner to read all of it.
+const Sql kOfToken{
+    "of_token",
+    "select l.lo, l.hi, l.queue, l.attempt, l.expires from lease as l where l.token = $1 order by l.lo + 0"};
 
 constexpr int kMostWaits = 3;
 constexpr double kWeightOfNews = 0.1;
@@ -78,11 +80,17 @@ class Payloads {
       task->second->priority = row.small(2);
       task->second->spec = row.text(3);
     }
-    if (!checkpoints_) return;
-    for (const Row row : transaction_.rows(*checkpoints_)) {
+    for (const Row row : checkpoints_ ? transaction_.rows(*checkpoints_) : Rows()) {
       const auto task = tasks.find(row.integer(0));
       if (task != tasks.end()) task->second->checkpoint = row.text(1);
     }
+  }
+
+  // The numbers of the tasks that have a row.
+  std::unordered_set<std::int64_t> found() const {
+    std::unordered_set<std::int64_t> numbers;
+    for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) numbers.insert(row.integer(0));
+    return numbers;
   }
 
  private:
@@ -233,9 +241,9 @@ Result<std::optional<std::vector<LeasedTask>>> Claimer::claim_head(const ClaimWi
                        .lease_expires = after(head.now, wish.lease)});
     }
   }
-  auto unknown = known_.fill(tasks);
+  const auto unknown = known_.fill(tasks);
   if (!unknown.empty() || !again.empty()) {
-    if (auto read = read_payloads(tasks, std::move(unknown), again); !read.ok()) return read.error();
+    if (auto read = read_payloads(tasks, unknown, again); !read.ok()) return read.error();
   }
   known_.remember_ids(tasks);
   for (const TakenRange& each : head.ranges) {
@@ -246,18 +254,21 @@ Result<std::optional<std::vector<LeasedTask>>> Claimer::claim_head(const ClaimWi
 }
 
 // After the commit. A task of which no row is left was cancelled and purged meanwhile.
-Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, std::vector<std::int64_t> unknown,
+Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
                                     const std::vector<Range>& again) {
-  auto read = pool_.look<bool>([&](Transaction& transaction) -> Result<bool> {
+  using Numbers = std::unordered_set<std::int64_t>;
+  const auto found = pool_.look<Numbers>([&](Transaction& transaction) -> Result<Numbers> {
     const Payloads payloads(transaction, unknown, again);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     std::unordered_map<std::int64_t, LeasedTask*> by_number;
     for (LeasedTask& task : tasks) by_number[task.number] = &task;
     payloads.fill(by_number);
-    return true;
+    return payloads.found();
   });
-  if (!read.ok()) return read.error();
-  std::erase_if(tasks, [](const LeasedTask& task) { return task.id == TaskId{}; });
+  if (!found.ok()) return found.error();
+  Numbers gone(unknown.begin(), unknown.end());
+  std::erase_if(gone, [&](std::int64_t number) { return found->contains(number); });
+  std::erase_if(tasks, [&](const LeasedTask& task) { return gone.contains(task.number); });
   return {};
 }
 

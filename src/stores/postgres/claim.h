@@ -58,7 +58,7 @@ class Claimer {
   // One wish for one queue, in one round trip if this node stored the tasks itself. Nothing if it has to be done with
   // care: then nothing has happened.
   Result<std::optional<std::vector<LeasedTask>>> claim_head(const ClaimWish& wish, int queue, std::string_view name);
-  Result<void> read_payloads(std::vector<LeasedTask>& tasks, std::vector<std::int64_t> unknown,
+  Result<void> read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
                              const std::vector<Range>& again);
 
   static std::int64_t runs_for(std::int64_t wanted, double runs_for_a_task);

@@ -27,6 +27,11 @@ constexpr const char* kSettings =
 constexpr const char* kSettingsPooled =
     "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('timezone', 'UTC', "
     "true)";
+// What must be on so that an acknowledged task survives a crash of the server.
+constexpr std::array kDurability = {"fsync", "full_page_writes", "synchronous_commit"};
+constexpr const char* kAskServer =
+    "SELECT pg_backend_pid(), current_setting('fsync'), current_setting('full_page_writes'),"
+    " current_setting('synchronous_commit')";
 constexpr const char* kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 constexpr const char* kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -91,10 +96,13 @@ Result<void> Connection::set_up() {
   if (PQsetnonblocking(handle_.get(), 1) != 0) {
     return Error{ErrorCode::kInternal, fmt::format("PostgreSQL: no connection without blocking: {}", message())};
   }
+  const auto told = ask(kAskServer, kSilenceMilliseconds);
+  if (!told.ok()) return told.error();
   // A pooler invents the pid that it tells; the session behind it has another.
-  const auto pid = ask("SELECT pg_backend_pid()", kSilenceMilliseconds);
-  if (!pid.ok()) return pid.error();
-  pooled_ = pid->empty() || (*pid)[0].text(0) != std::to_string(PQbackendPID(handle_.get()));
+  pooled_ = told->empty() || (*told)[0].text(0) != std::to_string(PQbackendPID(handle_.get()));
+  for (int i = 0; !told->empty() && i < static_cast<int>(kDurability.size()); ++i) {
+    if ((*told)[0].view(i + 1) == "off") unsafe_settings_.emplace_back(kDurability[static_cast<std::size_t>(i)]);
+  }
   if (!pooled_) {
     if (auto set = ask(kSettings, kSilenceMilliseconds); !set.ok()) return set.error();
   }

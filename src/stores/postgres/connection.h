@@ -51,6 +51,10 @@ class Connection {
   bool pooled() const { return pooled_; }
   int server_version() const;
 
+  // The settings of the server that lose acknowledged work and were off when the connection was made: of fsync,
+  // full_page_writes and synchronous_commit.
+  const std::vector<std::string>& unsafe_settings() const { return unsafe_settings_; }
+
   // Tests hold transactions open with this: it is called when a change has done all but COMMIT, and false rolls back.
   void set_before_commit(std::function<bool()> before_commit) { before_commit_ = std::move(before_commit); }
 
@@ -94,6 +98,7 @@ class Connection {
 
   Handle handle_;
   bool pooled_ = false;
+  std::vector<std::string> unsafe_settings_;
   std::function<bool()> before_commit_;
   bool silent_ = false;  // the server has not answered in time
   std::uint64_t round_trips_ = 0;

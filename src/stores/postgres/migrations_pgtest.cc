@@ -42,7 +42,7 @@ TEST_F(MigrationsTest, GoOnFromWhereTheyWere) {
   ask("CREATE TABLE horae_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);"
       "INSERT INTO horae_version (version) VALUES (1);"
       // Of the first one; later ones change them.
-      "CREATE TABLE control (); CREATE TABLE lease (lo bigint, expires timestamptz);"
+      "CREATE TABLE control (); CREATE TABLE lease (lo bigint, expires timestamptz, token uuid);"
       "CREATE INDEX lease_expires ON lease (expires, lo);"
       "CREATE TABLE delayed (lo bigint, due timestamptz); CREATE INDEX delayed_due ON delayed (due, lo)");
   const auto connection = connect();

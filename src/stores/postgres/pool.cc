@@ -28,12 +28,18 @@ Result<std::unique_ptr<Connection>> Pool::borrow() {
     lock.lock();
   }
   lock.unlock();
+  auto made = make();
+  if (!made.ok()) give_back(nullptr);
+  return made;
+}
+
+Result<std::unique_ptr<Connection>> Pool::make() {
   auto opened = Connection::open(url_);
-  if (!opened.ok()) {
-    give_back(nullptr);
-  } else if (before_commit_) {
-    (*opened)->set_before_commit(before_commit_);
+  if (!opened.ok()) return opened;
+  if (options_.check) {
+    if (auto checked = options_.check(**opened); !checked.ok()) return checked.error();
   }
+  if (options_.before_commit) (*opened)->set_before_commit(options_.before_commit);
   return opened;
 }
 

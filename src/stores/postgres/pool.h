@@ -16,12 +16,20 @@
 
 namespace horae::postgres {
 
+struct PoolOptions {
+  // Looks at each new connection, which may lead to another server than the one before. One that it refuses is not
+  // used, and the caller is told why.
+  std::function<Result<void>(const Connection&)> check = {};
+
+  // For tests: see Connection::set_before_commit().
+  std::function<bool()> before_commit = {};
+};
+
 // Threads: any thread at once; a caller waits while all connections are busy.
 class Pool {
  public:
-  // `before_commit` is for tests: see Connection::set_before_commit().
-  Pool(std::string url, std::size_t connections, std::function<bool()> before_commit = {})
-      : url_(std::move(url)), before_commit_(std::move(before_commit)), free_places_(connections) {}
+  Pool(std::string url, std::size_t connections, PoolOptions options = {})
+      : url_(std::move(url)), options_(std::move(options)), free_places_(connections) {}
 
   // Runs `body` (Transaction& -> Result<T>), which commits at its end. It is run again
   //   after a serialization failure or deadlock, a few times, with a random pause;
@@ -84,12 +92,13 @@ class Pool {
   }
 
   Result<std::unique_ptr<Connection>> borrow();
+  Result<std::unique_ptr<Connection>> make();
   void give_back(std::unique_ptr<Connection> connection);  // or null, for one that could not be made
   static bool may_repeat(const Failure& failure, Attempts& attempts);
   void pause(const Attempts& attempts);
 
   const std::string url_;
-  const std::function<bool()> before_commit_;
+  const PoolOptions options_;
   SystemRandom random_;
   std::mutex mutex_;
   std::condition_variable freed_;

@@ -143,6 +143,43 @@ TEST_F(PoolTest, RepeatsAfterADeadlock) {
   EXPECT_EQ(ask("SELECT string_agg(n::text, ' ') FROM t"), "2 2");
 }
 
+// Refuses the first `times` rows with a serialization failure, as they come or at COMMIT. The sequence remembers what
+// was rolled back.
+constexpr const char* kRefuseFirst =
+    "CREATE TABLE t (x int); CREATE SEQUENCE asked;"
+    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+    " 'BEGIN IF nextval(''asked'') <= TG_ARGV[0]::int THEN RAISE serialization_failure; END IF; RETURN NEW; END';";
+constexpr const char* kAtOnce = "CREATE TRIGGER refuse BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION refuse";
+constexpr const char* kAtCommit =
+    "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
+    " EXECUTE FUNCTION refuse";
+
+TEST_F(PoolTest, RepeatsAfterASerializationFailure) {
+  ask(std::string(kRefuseFirst) + kAtOnce + "(2)");
+  Pool pool(url(), 1);
+  const auto inserted = insert(pool, 7);
+  EXPECT_TRUE(inserted.ok()) << inserted.error().message;
+  EXPECT_EQ(ask("SELECT string_agg(x::text, ' ') FROM t"), "7");
+  EXPECT_EQ(ask("SELECT last_value FROM asked"), "3");
+}
+
+TEST_F(PoolTest, RepeatsAfterASerializationFailureAtCommit) {
+  ask(std::string(kRefuseFirst) + kAtCommit + "(2)");
+  Pool pool(url(), 1);
+  const auto inserted = insert(pool, 7);
+  EXPECT_TRUE(inserted.ok()) << inserted.error().message;
+  EXPECT_EQ(ask("SELECT string_agg(x::text, ' ') FROM t"), "7");
+  EXPECT_EQ(ask("SELECT last_value FROM asked"), "3");
+}
+
+TEST_F(PoolTest, RepeatsAfterSerializationFailuresOnlyAFewTimes) {
+  ask(std::string(kRefuseFirst) + kAtOnce + "(1000)");
+  Pool pool(url(), 1);
+  EXPECT_EQ(insert(pool, 7).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(ask("SELECT last_value FROM asked"), "10");
+  EXPECT_EQ(ask("SELECT count(*) FROM t"), "0");
+}
+
 TEST_F(PoolTest, ABodyMayMakeASuccessOfAFailureThatItKnows) {
   Pool pool(url(), 1);
   const auto done = pool.transact<std::string>([&](Transaction& transaction) -> Result<std::string> {

@@ -74,11 +74,33 @@ class Tasks final : public TaskStore {
   Reader reader_;
 };
 
+// `code` is what a caller is told who meets a server that forgets.
+Result<void> check_durability(const Connection& connection, const std::vector<std::string>& allowed, ErrorCode code) {
+  for (const std::string& name : connection.unsafe_settings()) {
+    if (std::ranges::find(allowed, name) != allowed.end()) continue;
+    return Error{code,
+                 fmt::format("PostgreSQL runs with {} = off: a crash of the server would lose acknowledged tasks. "
+                             "Turn it on, or allow it by its name (allow_unsafe) if this data may be lost",
+                             name)};
+  }
+  return {};
+}
+
+// A fail-over may lead to a server that forgets, long after the store was opened. What a caller asks for then is in
+// order: it may come again.
+PoolOptions pool_options(const PostgresStoreOptions& options) {
+  return {.check =
+              [allowed = options.allow_unsafe](const Connection& connection) {
+                return check_durability(connection, allowed, ErrorCode::kUnavailable);
+              },
+          .before_commit = options.before_commit};
+}
+
 class PostgresStore final : public Store {
  public:
   PostgresStore(const std::string& url, std::string description, const PostgresStoreOptions& options)
       : description_(std::move(description)),
-        pool_(url, options.connections, options.before_commit),
+        pool_(url, options.connections, pool_options(options)),
         names_(pool_),
         days_(pool_),
         floors_(clock_),
@@ -110,31 +132,14 @@ class PostgresStore final : public Store {
   Cluster cluster_;
 };
 
-// What must be on so that an acknowledged task survives a crash of the server.
-constexpr const char* kDurability =
-    "select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit')"
-    " and setting = 'off' order by name";
-
-Result<void> check_server(Connection& connection, const std::vector<std::string>& allowed) {
+Result<void> check_encoding(Connection& connection) {
   const auto encoding = connection.run_alone("show server_encoding");
   if (!encoding.ok()) return encoding.error();
-  if ((*encoding)[0].view(0) != "UTF8") {
-    return Error{ErrorCode::kRefused,
-                 fmt::format("the database's encoding is {}: Horae needs UTF8; create the database with "
-                             "\"create database horae encoding 'UTF8' template template0\"",
-                             (*encoding)[0].view(0))};
-  }
-  const auto off = connection.run_alone(kDurability);
-  if (!off.ok()) return off.error();
-  for (const Row row : *off) {
-    const std::string name = row.text(0);
-    if (std::ranges::find(allowed, name) != allowed.end()) continue;
-    return Error{ErrorCode::kRefused,
-                 fmt::format("PostgreSQL runs with {} = off: a crash of the server would lose acknowledged tasks. "
-                             "Turn it on, or allow it by its name (allow_unsafe) if this data may be lost",
-                             name)};
-  }
-  return {};
+  if ((*encoding)[0].view(0) == "UTF8") return {};
+  return Error{ErrorCode::kRefused,
+               fmt::format("the database's encoding is {}: Horae needs UTF8; create the database with "
+                           "\"create database horae encoding 'UTF8' template template0\"",
+                           (*encoding)[0].view(0))};
 }
 
 Result<std::string> describe(Connection& connection) {
@@ -152,7 +157,9 @@ Result<std::string> describe(Connection& connection) {
 Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, const PostgresStoreOptions& options) {
   const auto connection = postgres::Connection::open(url);
   if (!connection.ok()) return connection.error();
-  if (auto checked = postgres::check_server(**connection, options.allow_unsafe); !checked.ok()) return checked.error();
+  if (auto checked = postgres::check_encoding(**connection); !checked.ok()) return checked.error();
+  const auto durable = postgres::check_durability(**connection, options.allow_unsafe, ErrorCode::kRefused);
+  if (!durable.ok()) return durable.error();
   if (auto migrated = postgres::migrate_database(**connection, false); !migrated.ok()) return migrated.error();
   auto description = postgres::describe(**connection);
   if (!description.ok()) return description.error();

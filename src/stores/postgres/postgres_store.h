@@ -21,7 +21,8 @@ struct PostgresStoreOptions {
   std::size_t connections = 8;
 
   // Settings of the server that lose acknowledged work when they are off: fsync, full_page_writes, synchronous_commit.
-  // One that is off is refused unless it is named here.
+  // One that is off is refused unless it is named here: when the store is opened, and with each later connection, which
+  // may lead to another server. Calls that meet such a server fail with kUnavailable.
   std::vector<std::string> allow_unsafe;
 
   // Finished tasks go with their whole day, which costs nothing. What a day that cannot go yet (something in it lives)

@@ -62,6 +62,27 @@ TEST_F(PostgresStoreTest, ASettingOfTheDatabaseAloneCountsToo) {
   EXPECT_TRUE(open_postgres_store(url(), {.allow_unsafe = {"fsync", "full_page_writes"}}).ok());
 }
 
+// A fail-over may lead to a server that forgets. What was asked is in order, so whoever asked may come again.
+TEST_F(PostgresStoreTest, AServerThatForgetsIsFoundOutWithEachNewConnection) {
+  const auto set_commits = [this](const std::string& value) {
+    ask("ALTER DATABASE " + name() + " SET synchronous_commit = " + value);
+    ask("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
+        "pg_backend_pid()");
+  };
+  set_commits("on");
+  const auto store = std::move(open_postgres_store(url(), {.allow_unsafe = {"fsync", "full_page_writes"}})).value();
+  EXPECT_TRUE(store->queues().new_worker_id().ok());
+  set_commits("off");
+  for (int i = 0; i < 20; ++i) {  // more often than there are connections
+    const auto refused = store->queues().new_worker_id();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("synchronous_commit = off"), HasSubstr("allow_unsafe")));
+  }
+  set_commits("on");
+  EXPECT_TRUE(store->queues().new_worker_id().ok());
+}
+
 TEST_F(PostgresStoreTest, ADatabaseThatIsNotUtf8IsRefused) {
   const std::string latin = name() + "_latin";
   test_server().run_sql("CREATE DATABASE " + latin + " ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "postgres");

@@ -185,11 +185,13 @@ RangesOfList ranges_of_list(const ListQuery& query, const QueuesOfScope& scope, 
   const Instant since = from_postgres(from.first);
   switch (query.kind) {
     case ListKind::kScheduled:
+      // From the position on in delayed_due, also among many with one due time (`lo + 0`: see migration 0007). The
+      // range that holds the number of the position begins at most 63 before it.
       return {{"list_scheduled" + of_queue.suffix,
-               "select due, 0::bigint, lo, hi from delayed where due >= $2::timestamptz"
+               "select due, 0::bigint, lo, hi from delayed where (due, lo + 0) >= ($2::timestamptz, $5::bigint)"
                " and (due, hi) > ($2::timestamptz, $3::bigint)" +
-                   of_queue.sql + " order by due, lo limit $4::bigint"},
-              params.add(since).add(from.number).add(most)};
+                   of_queue.sql + " order by due, lo + 0 limit $4::bigint"},
+              params.add(since).add(from.number).add(most).add(std::max<std::int64_t>(from.number, 63) - 63)};
     case ListKind::kReady:
       return {{"list_ready" + of_queue.suffix,
                "select rank, at, lo, hi from run where rank >= $2::bigint"

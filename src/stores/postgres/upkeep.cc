@@ -17,10 +17,11 @@ namespace {
 
 // ---- Promote ----
 
+// `lo + 0` is how delayed_due and lease_expires have the number: see migration 0007.
 const Sql kLockDue{"lock_due",
                    "select r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
                    " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at from delayed as r"
-                   " where r.due <= horae_now() order by r.due, r.lo limit $1::bigint for update skip locked"};
+                   " where r.due <= horae_now() order by r.due, r.lo + 0 limit $1::bigint for update skip locked"};
 // The rank comes from the queue's ageing and the store's clock (src/model/rank.h).
 const ValuesStatement kMakeReady{
     "promote",
@@ -44,14 +45,20 @@ const Sql kStamp{"stamp", "update control set stamp = horae_now() where stamp is
 const Sql kStampIfFresh{"stamp_if_fresh",
                         "update control set stamp = horae_now() where stamp = $1::timestamptz"
                         " and horae_now() - stamp <= $2::bigint * interval '1 microsecond'"};
-// In the order in which settles lock them. Leases that are given out meanwhile have their full time anyway.
+// Under a new stamp no lease may keep an old end. Whoever cuts a lease (settle, cancel) leaves pieces with the old one,
+// which a statement that waits for the whole lease does not see. So this waits until nobody has a lease in hand, and
+// keeps everybody out for the moment of one update: it is rare. Whoever locks a row holds the table in a mode that this
+// one excludes, so that no row is locked when it is granted, and no order of rows in which to meet head-on. Leases that
+// are given out afterwards have their full time anyway.
+const Sql kKeepAllOut{"keep_all_out", "lock table lease in exclusive mode"};
+// All others queue behind it. One who holds a lease for longer is stuck: better to let the others pass, expire nothing
+// and come again. Long enough for the server to call off a vacuum, which is in the way too (deadlock_timeout, 1 s).
+const Sql kPatience{"extend_patience", "select set_config('lock_timeout', '3s', true)"};
 const Sql kExtendAll{"extend_all",
-                     "with old as materialized (select lo from lease order by lo for update)"
-                     " update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"
-                     " from old where lease.lo = old.lo"};
+                     "update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"};
 const Sql kLockOverdue{"lock_overdue", std::string("select ") + kLeaseColumns +
                                            " from lease as l where l.expires < horae_now()"
-                                           " order by l.expires, l.lo limit $1::bigint for update skip locked"};
+                                           " order by l.expires, l.lo + 0 limit $1::bigint for update skip locked"};
 const Sql kProgressOf{"progress_of",
                       "select p.seq, p.progress from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                       " cross join lateral (select seq, progress from progress"
@@ -186,7 +193,11 @@ Result<Watch> Upkeep::look() {
 Result<bool> Upkeep::extend_leases(const std::optional<Instant>& seen) {
   return pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
     const bool stamped = transaction.run(kStamp, Params::of(seen)).affected() > 0;
-    if (stamped) transaction.send(kExtendAll);
+    if (stamped) {
+      transaction.send(kPatience);
+      transaction.send(kKeepAllOut);
+      transaction.send(kExtendAll);
+    }
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     return stamped;
   });

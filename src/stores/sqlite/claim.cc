@@ -24,12 +24,7 @@ Claimer::Claimer(Writer& writer)
              "UPDATE life SET state = 2, attempt = attempt + 1, owner = ?, token = ?, lease = ?, lease_expires = ?,"
              " started_at = ?, updated_at = ? WHERE number = ? AND state = 1 AND attempt = ?"),
       payload_(writer.database(), "SELECT id, priority, spec FROM task WHERE number = ?"),
-      checkpoint_(writer.database(), "SELECT json FROM checkpoint WHERE number = ?"),
-      // No index on the token: the running tasks are few (life_lease), and this is asked only after a lost reply.
-      of_token_(writer.database(),
-                "SELECT number, queue.name, attempt, has_checkpoint, lease_expires FROM life JOIN queue ON queue.no = "
-                "life.queue"
-                " WHERE state = 2 AND token = ? ORDER BY number") {
+      checkpoint_(writer.database(), "SELECT json FROM checkpoint WHERE number = ?") {
   for (std::size_t i = 0; i < kMaxQueuesOfAClaim; ++i) {
     // life_ready gives this order without sorting; the number is its last column.
     heads_.emplace_back(
@@ -113,23 +108,6 @@ void Claimer::read_payload(LeasedTask& task, bool has_checkpoint) {
     task.checkpoint = checkpoint_.text(0);
     checkpoint_.finish();
   }
-}
-
-Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
-  return writer_.transact<std::vector<LeasedTask>>([&](Change&) {
-    std::vector<LeasedTask> tasks;
-    std::vector<bool> has_checkpoint;
-    of_token_.start(token);
-    while (of_token_.next()) {
-      tasks.push_back({.number = of_token_.integer(0),
-                       .queue = of_token_.text(1),
-                       .attempt = of_token_.small(2),
-                       .lease_expires = of_token_.instant(4)});
-      has_checkpoint.push_back(of_token_.small(3) != 0);
-    }
-    for (std::size_t i = 0; i < tasks.size(); ++i) read_payload(tasks[i], has_checkpoint[i]);
-    return tasks;
-  });
 }
 
 }  // namespace horae::sqlite

@@ -15,7 +15,6 @@ class Claimer {
   explicit Claimer(Writer& writer);
 
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes);
-  Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
 
  private:
   struct Candidate {
@@ -41,7 +40,6 @@ class Claimer {
   Statement lease_;
   Statement payload_;
   Statement checkpoint_;
-  Statement of_token_;
 };
 
 }  // namespace horae::sqlite

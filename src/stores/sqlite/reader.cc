@@ -50,7 +50,13 @@ Reader::Reader(std::shared_ptr<Connection> connection, const Clock& clock)
                "SELECT started_at, 0, number FROM life WHERE state = 2 AND (started_at, number) > (?, ?)"
                " ORDER BY started_at, number LIMIT ?"),
       newest_(database_, "SELECT 0, 0, number FROM life WHERE number < ? ORDER BY number DESC LIMIT ?"),
-      queues_(database_, "SELECT no, name FROM queue WHERE name = ?1 OR ?1 IS NULL ORDER BY no") {}
+      queues_(database_, "SELECT no, name FROM queue WHERE name = ?1 OR ?1 IS NULL ORDER BY no"),
+      // No index on the token: the running tasks are few. But there are many others, which the order by number would
+      // tempt SQLite to read.
+      of_token_(database_,
+                "SELECT life.number, id, queue.name, priority, spec, attempt, lease_expires, has_checkpoint"
+                " FROM life INDEXED BY life_lease JOIN task ON task.number = life.number"
+                " JOIN queue ON queue.no = life.queue WHERE state = 2 AND token = ? ORDER BY life.number") {}
 
 template <typename T, typename Body>
 Result<T> Reader::look(Body body) {
@@ -236,6 +242,26 @@ bool Reader::matches(const ListQuery& query, const Task& task) {
   if (query.owner && query.owner != task.owner) return false;
   if (query.created_from && task.created_at < *query.created_from) return false;
   return !query.created_before || task.created_at < *query.created_before;
+}
+
+Result<std::vector<LeasedTask>> Reader::leases_of(const Uuid& token) {
+  return look<std::vector<LeasedTask>>([&] {
+    std::vector<LeasedTask> tasks;
+    of_token_.start(token);
+    while (of_token_.next()) {
+      tasks.push_back({.id = of_token_.uuid(1),
+                       .number = of_token_.integer(0),
+                       .queue = of_token_.text(2),
+                       .priority = of_token_.small(3),
+                       .spec = of_token_.text(4),
+                       .attempt = of_token_.small(5),
+                       .lease_expires = of_token_.instant(6)});
+      if (of_token_.small(7) == 0) continue;
+      if (checkpoint_.start(tasks.back().number).next()) tasks.back().checkpoint = checkpoint_.text(0);
+      checkpoint_.finish();
+    }
+    return tasks;
+  });
 }
 
 }  // namespace horae::sqlite

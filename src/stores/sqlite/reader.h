@@ -27,6 +27,7 @@ class Reader {
   Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids);
   Result<std::optional<Task>> find(std::string_view queue, std::string_view key);
   Result<Page> list(const ListQuery& query);
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
 
  private:
   using Place = ListPosition;
@@ -62,6 +63,7 @@ class Reader {
   Statement running_;
   Statement newest_;
   Statement queues_;
+  Statement of_token_;
 };
 
 }  // namespace horae::sqlite

@@ -40,7 +40,7 @@ class Tasks final : public TaskStore {
     if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
     return claimer_.claim(wishes);
   }
-  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return claimer_.leases_of(token); }
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return reader_.leases_of(token); }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
     return settler_.settle(settlements);

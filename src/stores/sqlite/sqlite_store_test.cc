@@ -95,6 +95,20 @@ TEST_F(SqliteStoreTest, AForeignLockGivesARetryableErrorAndLosesNothing) {
   EXPECT_TRUE(has(*store, during));
 }
 
+TEST_F(SqliteStoreTest, WhatIsLeasedUnderATokenIsToldWithoutTheWriter) {
+  const auto store = open();
+  const TaskId id = new_id();
+  ASSERT_TRUE(submit(*store, id).ok());
+  const std::vector<ClaimWish> wishes = {{.owner = "worker-1", .queues = {"work"}, .max = 1, .token = new_id()}};
+  ASSERT_EQ(store->tasks().claim(wishes).value().at(0).size(), 1U);
+  Foreign shell(path());
+  ASSERT_EQ(shell.execute("BEGIN IMMEDIATE"), SQLITE_OK);
+  const auto leases = store->tasks().leases_of(wishes[0].token);
+  ASSERT_TRUE(leases.ok()) << leases.error().message;
+  ASSERT_EQ(leases->size(), 1U);
+  EXPECT_EQ(leases->at(0).id, id);
+}
+
 TEST_F(SqliteStoreTest, ADatabaseOfANewerHoraeIsRefused) {
   open();
   Foreign(path()).execute("PRAGMA user_version = 99");
