@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "http/held_bytes.h"
 #include "http/io_loop.h"
 #include "http/responder.h"
 #include "http/server.h"
@@ -25,7 +26,8 @@ struct ConnectionHost {
   HttpServer::Handler handler;
   std::function<void()> on_closed = {};  // called by each connection at its end, on its loop's thread
   std::atomic<std::uint64_t> next_request = 1;
-  std::atomic<std::size_t> streams = 0;  // that are under way
+  std::atomic<std::size_t> streams = 0;     // that are under way
+  ByteGauge bytes{limits.bytes_in_flight};  // of requests that arrive, or are not answered yet
   std::atomic<bool> stopping = false;
 };
 

@@ -54,6 +54,7 @@ void Connection::refuse(int status, std::string detail) {
                                                                               {431, "head_too_large"},
                                                                               {503, "busy"}}};
   if (phase_ != Phase::kHandling) request_ = host_->next_request++;
+  forget_input();  // whoever is slow to read why does not hold it
   for (const auto& [known, name] : kNames) {
     if (known != status) continue;
     keep_alive_ = false;
