@@ -39,6 +39,11 @@ std::string fill(std::string_view pattern) {
   return target;
 }
 
+std::string with_bad_escape(std::string_view pattern) {
+  const std::size_t from = pattern.find('{');
+  return fill(fmt::format("{}%zz{}", pattern.substr(0, from), pattern.substr(pattern.find('}') + 1)));
+}
+
 // A body that the route takes.
 std::string good_body(const Route& route) {
   const std::map<std::string_view, std::string> bodies = {
@@ -113,7 +118,11 @@ Seen walk_usual() {
   call_all(world, refused_body);
   for (const Route& route : routes()) {
     const std::string target = fill(route.pattern);
-    if (!route.parameters.empty()) (void)world.call(method_of(route), target + "?nonsense=1");
+    (void)world.call(method_of(route), target + "?nonsense=1", good_body(route));
+    (void)world.call(method_of(route), target + "?%zz=1", good_body(route));
+    if (route.pattern.find('{') != std::string::npos) {
+      (void)world.call(method_of(route), with_bad_escape(route.pattern), good_body(route));
+    }
     if (!route.parameters.empty()) (void)world.call(method_of(route), target + "?limit=0");
     if (route.body.empty()) continue;
     (void)world.call(route.method, target, "{");
