@@ -146,12 +146,12 @@ std::optional<std::string_view> Call::parameter(std::string_view name) const {
 void Call::answer(int status, std::string json) const { answer({.status = status, .body = std::move(json)}); }
 
 void Call::answer(HttpResponse response, Exchange::Sent sent) const {
-  if (on_answer) on_answer(response.status);
+  if (on_answer) on_answer(response.status, {});
   responder.answer(std::move(response), std::move(sent));
 }
 
 void Call::stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
-  if (on_answer) on_answer(head.status);
+  if (on_answer) on_answer(head.status, {});
   responder.stream(std::move(head), std::move(body));
 }
 
@@ -175,7 +175,8 @@ void Call::fail(const ProblemKind& kind, std::string detail) const {
 
 void Call::fail(Problem problem) const {
   problem.request = request.id;
-  answer(problem_response(problem));
+  if (on_answer) on_answer(problem.kind.status, problem.detail);
+  responder.answer(problem_response(problem));
 }
 
 }  // namespace horae

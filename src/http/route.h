@@ -80,7 +80,7 @@ class Call {
   std::vector<std::string> arguments;
   Principal principal = {};
   Query query = {};
-  std::function<void(int status)> on_answer = {};
+  std::function<void(int status, std::string_view reason)> on_answer = {};  // of a problem: its detail
 
   // The value of a part of the query; nothing if it is absent or empty.
   std::optional<std::string_view> parameter(std::string_view name) const;

@@ -10,7 +10,9 @@ namespace horae::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Deadlines are looked at often, and pass only when the test says so.
 class HttpServerDeadlines : public ::testing::Test {
@@ -265,6 +267,21 @@ TEST_F(HttpServerDeadlines, WhoIsRefusedHoldsNothing) {
   clock_.advance(30s);
   expect_problem(client.receive(), 408, "too_slow");
   wait_until_nothing_is_held(server_);
+}
+
+TEST(HttpServerLimits, TheLogTellsOnceASecondOfThoseThatAreTooMany) {
+  HttpServerOptions options{.listen = {"127.0.0.1:0"}};
+  options.limits.connections = 1;
+  ManualClock clock;
+  TestServer server(echo, options, &clock);
+  TestClient first(server.port());
+  EXPECT_EQ(first.call("GET", "/").status, 200);
+  for (int i = 0; i < 3; ++i) expect_problem(TestClient(server.port()).receive(), 503, "busy");
+  clock.advance(1s);
+  expect_problem(TestClient(server.port()).receive(), 503, "busy");
+  server.stop();
+  EXPECT_THAT(server.said(), AllOf(HasSubstr("suppressed=0"), HasSubstr("suppressed=2"), HasSubstr("peer=127.0.0.1:")));
+  EXPECT_THAT(server.said(), Not(HasSubstr("suppressed=1")));
 }
 
 TEST(HttpServerLimits, BeyondTheRefusedOnesTheRestWaitsInLine) {
