@@ -272,5 +272,22 @@ TEST(Node, MetricsTellOfQueuesAndRequests) {
   EXPECT_THAT(world.get("/metrics").body, HasSubstr("horae_store_up 0"));
 }
 
+TEST(Node, MetricsTellHowLongTasksAreReadyAndRequestsTake) {
+  ApiWorld world;
+  (void)world.submit("mail");
+  world.gate().hold();
+  TestClient slow = world.connect();
+  ASSERT_TRUE(slow.send(request_text("GET", "/v1/queues")));
+  world.gate().wait_for_held(1);
+  world.advance(std::chrono::seconds(7));
+  world.gate().open();
+  EXPECT_EQ(slow.receive()->status, 200);
+  const std::string text = world.get("/metrics").body;
+  EXPECT_THAT(text, HasSubstr(R"(horae_queue_oldest_ready_seconds{queue="mail"} 7)"));
+  EXPECT_THAT(text, HasSubstr(R"(horae_http_request_seconds_count{method="GET",route="/v1/queues"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(horae_http_request_seconds_sum{method="GET",route="/v1/queues"} 7)"));
+  EXPECT_THAT(text, HasSubstr(R"(horae_http_request_seconds_bucket{method="GET",route="/v1/queues",le="5"} 0)"));
+}
+
 }  // namespace
 }  // namespace horae::testing
