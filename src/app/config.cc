@@ -39,6 +39,15 @@ std::string suggest(const std::string& nearest) {
   return fmt::format("; did you mean {}?", nearest);
 }
 
+// A request that is larger than all together may be would never get in.
+Result<void> check_limits(const HttpLimits& limits) {
+  if (limits.bytes_in_flight >= limits.body_bytes + limits.head_bytes) return {};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("http.max_bytes_in_flight = {} is less than one request may have; give at least {} "
+                           "(http.max_body and http.max_head together)",
+                           limits.bytes_in_flight, limits.body_bytes + limits.head_bytes)};
+}
+
 // Takes values into a configuration, and notes all that is wrong instead of stopping at the first.
 class Reading {
  public:
@@ -83,6 +92,7 @@ class Reading {
     if (!faults_.empty()) return Error{ErrorCode::kMalformed, faults_};
     Config config = config_;
     if (auto checked = check_exposure(config.http); !checked.ok()) return checked.error();
+    if (auto checked = check_limits(config.http.limits); !checked.ok()) return checked.error();
     if (!said_.contains("store")) config.store = "sqlite:" + config.data + "/horae.db";
     // Shorter than two passes would mean that each pass finds an outage, and no lease would ever expire.
     const Duration third = std::min(config.engine.dispatcher.lease, kDefaultLease) / 3;

@@ -199,6 +199,12 @@ TEST_F(ConfigTest, AddressesThatOtherMachinesReachNeedTlsOrAProxy) {
   }
 }
 
+TEST_F(ConfigTest, AllRequestsTogetherHaveRoomForOne) {
+  const KeyValues flags = {{"http.max_body", "1048576"}, {"http.max_bytes_in_flight", "1048576"}};
+  EXPECT_THAT(error_of({.file = {}, .environment = {}, .flags = flags}),
+              AllOf(HasSubstr("http.max_bytes_in_flight"), HasSubstr("give at least 1064960")));
+}
+
 TEST_F(ConfigTest, TrueAndFalseHaveNoQuotesInAFile) {
   const auto config = load_config(with_file("http.require_token = true\n"));
   ASSERT_TRUE(config.ok()) << config.error().message;

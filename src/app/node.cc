@@ -10,6 +10,7 @@
 #include "http/api.h"
 #include "http/event_ring.h"
 #include "http/hinting_tasks.h"
+#include "http/measured_stores.h"
 #include "http/measured_tasks.h"
 #include "http/server.h"
 #include "store/combiner.h"
@@ -21,19 +22,27 @@ namespace {
 class MeasuredStore final : public Store {
  public:
   MeasuredStore(Store& store, Metrics& metrics, const Clock& clock, HintingTasks::Tell tell)
-      : store_(store), measured_(store.tasks(), metrics, clock), tasks_(measured_, std::move(tell)) {}
+      : store_(store),
+        measured_(store.tasks(), metrics, clock),
+        tasks_(measured_, std::move(tell)),
+        queues_(store.queues(), metrics, clock),
+        tokens_(store.tokens(), metrics, clock),
+        cluster_(store.cluster(), metrics, clock) {}
 
   TaskStore& tasks() override { return tasks_; }
-  QueueStore& queues() override { return store_.queues(); }
+  QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return store_.messages(); }
-  TokenStore& tokens() override { return store_.tokens(); }
-  ClusterStore& cluster() override { return store_.cluster(); }
+  TokenStore& tokens() override { return tokens_; }
+  ClusterStore& cluster() override { return cluster_; }
   std::string description() const override { return store_.description(); }
 
  private:
   Store& store_;
   MeasuredTasks measured_;
   HintingTasks tasks_;
+  MeasuredQueues queues_;
+  MeasuredTokens tokens_;
+  MeasuredCluster cluster_;
 };
 
 }  // namespace
@@ -44,7 +53,7 @@ class Node::Parts {
       : grace_(config.grace),
         ids_(clock, random_),
         store_(store, metrics_, clock, [this](std::span<const Hint> hints) { hints_.tell(hints); }),
-        access_(store.tokens(), clock, config.rate_limit, log),
+        access_(store_.tokens(), clock, config.rate_limit, log),
         combiner_(store_.tasks(), config.combiner),
         engine_(store_, clock, random_, owner, log, config.engine),
         hints_(events_, engine_),

@@ -103,6 +103,11 @@ std::vector<Setting> http_settings() {
                      [](Config& c) -> std::size_t& { return c.http.limits.body_bytes; }),
       number_setting({.key = "http.max_head", .help = "Bytes of a request's line and headers; more get 431."},
                      {8 << 10, 1 << 20}, [](Config& c) -> std::size_t& { return c.http.limits.head_bytes; }),
+      number_setting({.key = "http.max_bytes_in_flight",
+                      .help = "Bytes of all requests together that arrive or are not answered yet; the one that goes "
+                              "beyond it gets 503. At least max_body and max_head together."},
+                     {1 << 20, std::int64_t{1} << 40},
+                     [](Config& c) -> std::size_t& { return c.http.limits.bytes_in_flight; }),
       duration_setting({.key = "http.head_timeout", .help = "For a request's headers to arrive; then 408."},
                        {milliseconds(100), minutes(10)}, {[](Config& c) -> Duration& { return c.http.limits.head; }}),
       duration_setting({.key = "http.body_timeout", .help = "For a request's body to arrive; then 408."},

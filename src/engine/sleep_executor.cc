@@ -11,7 +11,6 @@ namespace horae {
 namespace {
 
 constexpr Duration kIdle = std::chrono::minutes(1);  // with nobody asleep
-constexpr Duration kLongestSleep = std::chrono::hours(24 * 366);
 
 Result<Duration> read_length(std::string_view spec) {
   auto text = read_spec_text(spec, "for");

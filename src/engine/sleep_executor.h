@@ -12,6 +12,8 @@
 
 namespace horae {
 
+inline constexpr Duration kLongestSleep = std::chrono::hours(24 * 366);  // beyond: bad_spec
+
 // Sleeps as an executor, wakes up as a loop. The progress is the share of the time that has passed.
 class SleepExecutor final : public Executor, public Loop {
  public:

@@ -54,6 +54,13 @@ std::optional<Problem> fault_of(const Call& call) {
   return std::nullopt;
 }
 
+// The one that the path names.
+std::optional<TaskId> task_of(const Call& call) {
+  if (call.route->pattern.find("{id}") == std::string_view::npos) return std::nullopt;
+  const auto id = parse_uuid(call.arguments[0]);
+  return id.ok() ? std::optional(*id) : std::nullopt;
+}
+
 std::string leased_tasks(const std::vector<LeasedTask>& tasks) {
   std::string json;
   JsonObject object(json);
@@ -82,9 +89,10 @@ void Api::handle(HttpRequest request, const Responder& responder) {
                                                 .responder = responder,
                                                 .route = match.route,
                                                 .arguments = std::move(match.arguments)});
-  call->on_answer = [this, begun = parts_.clock.now(), asked = call.get()](int status) {
+  call->on_answer = [this, begun = parts_.clock.now(), asked = call.get()](int status, std::string_view reason) {
     parts_.metrics.observe_request(*asked->route, status, parts_.clock.now() - begun);
     if (asked->route->access == Access::kAdmin) audit(*asked, status);
+    if (status >= 500) log_failure(*asked, status, reason);
   };
   Gate::Decision decision = gate_.decide(call->request, match.route->access);
   call->principal = std::move(decision.principal);
@@ -97,15 +105,34 @@ void Api::handle(HttpRequest request, const Responder& responder) {
   match.route->handle(*this, call);
 }
 
-// Who changed what, also those who were not let.
-void Api::audit(const Call& call, int status) const {
+// Who changed what, also those who were not let: but those may be anybody, and must not fill the log.
+void Api::audit(const Call& call, int status) {
+  Logger log = parts_.log;
+  if (status == 401 || status == 403 || status == 429) {
+    const auto suppressed = refusals_.next(parts_.clock.now());
+    if (!suppressed) return;
+    log = log.with({{"suppressed", *suppressed}});
+  }
   const std::string& token = call.principal.token_id;
-  parts_.log.info("audit", {{"call", std::string(call.route->name)},
-                            {"path", call.request.path},
-                            {"token", token.empty() ? "none" : token},
-                            {"peer", call.request.peer},
-                            {"status", status},
-                            {"request", call.request.id}});
+  log.info("audit", {{"call", std::string(call.route->name)},
+                     {"path", call.request.path},
+                     {"token", token.empty() ? "none" : token},
+                     {"peer", call.request.peer},
+                     {"status", status},
+                     {"request", call.request.id}});
+}
+
+// While the store is away everybody gets 503, so that is told once a second.
+void Api::log_failure(const Call& call, int status, std::string_view reason) {
+  const auto suppressed = (status == 503 ? unavailable_ : failures_).next(parts_.clock.now());
+  if (!suppressed) return;
+  Logger log = parts_.log;
+  if (const auto task = task_of(call)) log = log.with({{std::string(kTaskField), to_string(*task)}});
+  log.warn("a request failed", {{"route", std::string(call.route->name)},
+                                {"status", status},
+                                {"reason", reason},
+                                {"request", call.request.id},
+                                {"suppressed", *suppressed}});
 }
 
 void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {

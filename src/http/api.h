@@ -18,6 +18,7 @@
 #include "http/bodies.h"
 #include "http/event_ring.h"
 #include "http/gate.h"
+#include "http/log_pace.h"
 #include "http/metrics.h"
 #include "http/read_pool.h"
 #include "http/route.h"
@@ -101,7 +102,8 @@ class Api {
   };
   using WaitId = std::uint64_t;
 
-  void audit(const Call& call, int status) const;
+  void audit(const Call& call, int status);
+  void log_failure(const Call& call, int status, std::string_view reason);
   bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                Result<std::vector<LeasedTask>> given);
   void set_ticket(WaitId id, Claimer::Ticket ticket);
@@ -111,6 +113,9 @@ class Api {
 
   const ApiParts parts_;
   const Gate gate_;
+  LogPace refusals_{10};    // of admin calls
+  LogPace failures_{10};    // 500
+  LogPace unavailable_{1};  // 503
   ReadPool pool_;
 
   std::mutex mutex_;

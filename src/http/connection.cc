@@ -47,8 +47,9 @@ struct Connection::Reading {
   std::size_t taken = 0;  // bytes of the head, or of the body
   std::string rest;       // what arrived and is not taken yet: from `at` on
   std::size_t at = 0;
+  HeldBytes held;  // of the request and the rest
 
-  explicit Reading(const HttpLimits& limits) { begin(limits); }
+  explicit Reading(ConnectionHost& host) : held(host.bytes) { begin(host.limits); }
 
   // The next request, which may be in the rest.
   void begin(const HttpLimits& limits) {
@@ -234,7 +235,11 @@ void Connection::read() {
 
 // Takes what has arrived: perhaps a part of a request, perhaps more than one.
 void Connection::parse(std::string_view fresh) {
-  if (!reading_) reading_ = std::make_unique<Reading>(host_->limits);
+  if (!reading_) reading_ = std::make_unique<Reading>(*host_);
+  if (!reading_->held.try_add(fresh.size())) {
+    return refuse(503, fmt::format("requests of {} bytes are under way at this node, and more are not held; try later",
+                                   host_->limits.bytes_in_flight));
+  }
   if (phase_ == Phase::kIdle) enter(Phase::kHead, host_->limits.head);
   auto& parser = *reading_->parser;
   std::string_view input = reading_->with_rest(fresh);
@@ -308,10 +313,11 @@ void Connection::handle() {
   is_http10_ = reading_->parser->get().version() < 11;
   HttpRequest request = take_request();
   wants_body_ = request.method != "HEAD";
+  HeldBytes bytes = reading_->held.take_all_but(reading_->rest.size() - reading_->at);
   if (reading_->rest.empty()) reading_.reset();
   enter(Phase::kHandling, kNoLimit);
   const std::uint64_t id = request_;
-  const Responder responder(make_pending_answer(shared_from_this(), id));
+  const Responder responder(make_pending_answer(shared_from_this(), id, std::move(bytes)));
   try {
     host_->handler(std::move(request), responder);
   } catch (const std::exception& thrown) {

@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "http/held_bytes.h"
 #include "http/io_loop.h"
+#include "http/log_pace.h"
 #include "http/responder.h"
 #include "http/server.h"
 #include "http/transport.h"
@@ -25,7 +27,9 @@ struct ConnectionHost {
   HttpServer::Handler handler;
   std::function<void()> on_closed = {};  // called by each connection at its end, on its loop's thread
   std::atomic<std::uint64_t> next_request = 1;
-  std::atomic<std::size_t> streams = 0;  // that are under way
+  std::atomic<std::size_t> streams = 0;     // that are under way
+  LogPace busy{1};                          // of requests that were refused for a limit
+  ByteGauge bytes{limits.bytes_in_flight};  // of requests that arrive, or are not answered yet
   std::atomic<bool> stopping = false;
 };
 
@@ -60,6 +64,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // For the Exchange of request `id`. False if the answer cannot be delivered any more: then `sent` was not called.
   bool post_answer(std::uint64_t id, HttpResponse response, Exchange::Sent& sent);
+  void post_dropped(std::uint64_t id);  // nobody is left who could answer
   void post_watch(std::uint64_t id, std::function<void()> gone);
   void post_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body);
   void post_resume();
@@ -103,6 +108,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse_plain_http();
 
   void refuse(int status, std::string detail);
+  void answer_dropped(std::uint64_t id);
+  void log_busy(std::string_view reason) const;
   void answer(std::uint64_t id, HttpResponse response, Exchange::Sent sent);
   void write(HttpResponse response, bool has_body, Exchange::Sent sent);
   void put_out(std::string head, std::string body);

@@ -54,12 +54,38 @@ void Connection::refuse(int status, std::string detail) {
                                                                               {431, "head_too_large"},
                                                                               {503, "busy"}}};
   if (phase_ != Phase::kHandling) request_ = host_->next_request++;
+  if (status == 503) log_busy(detail);
+  forget_input();  // whoever is slow to read why does not hold it
   for (const auto& [known, name] : kNames) {
     if (known != status) continue;
     keep_alive_ = false;
     return write(problem_response({.kind = problem_kind(name), .detail = std::move(detail), .request = request_}), true,
                  {});
   }
+}
+
+void Connection::log_busy(std::string_view reason) const {
+  const auto suppressed = host_->busy.next(host_->clock.now());
+  if (!suppressed) return;
+  host_->log.warn(
+      "a request was refused",
+      {{"status", 503}, {"reason", reason}, {"peer", peer_}, {"request", request_}, {"suppressed", *suppressed}});
+}
+
+void Connection::post_dropped(std::uint64_t id) {
+  if (loop_->is_here()) return answer_dropped(id);
+  (void)loop_->post([self = shared_from_this(), id] { self->answer_dropped(id); });
+}
+
+// With a client that is gone it is no bug: a worker that waited for tasks needs no answer.
+void Connection::answer_dropped(std::uint64_t id) {
+  if (phase_ != Phase::kHandling || id != request_) return;
+  host_->log.error("a request was dropped without an answer", {{"status", 500}, {"peer", peer_}, {"request", id}});
+  answer(id,
+         problem_response({.kind = problem_kind("internal"),
+                           .detail = "the request was dropped without an answer: this is a bug; see the log",
+                           .request = id}),
+         {});
 }
 
 void Connection::write(HttpResponse response, bool has_body, Exchange::Sent sent) {
@@ -141,6 +167,7 @@ void Connection::begin_stream(std::uint64_t id, const HttpResponse& head, std::s
   if (wants_body_ && !has_room_for_stream()) {
     const std::string detail =
         fmt::format("{} streams are open already, or the server stops; close one, or try later", host_->limits.streams);
+    log_busy(detail);
     return write(problem_response({.kind = problem_kind("busy"), .detail = detail, .request = id}), true, {});
   }
   keep_alive_ = keep_alive_ && !wants_body_ && !host_->stopping;

@@ -72,13 +72,14 @@ Gate::Decision Gate::decide(const HttpRequest& request, Access access) const {
   if (access == Access::kOpen) return {};
   auto principal = identify(request);
   if (!principal.ok()) return refuse(principal.error());
+  // Before the role is looked at: who is refused has called as well.
+  if (parts_.throttle && !principal->token_id.empty()) {
+    if (const auto wait = parts_.throttle(principal->token_id)) return refuse_for(*wait, std::move(*principal));
+  }
   if (!may(principal->role, access)) {
     const Error error{ErrorCode::kForbidden, fmt::format("token {} has the role {}; this needs {}", principal->token_id,
                                                          to_string(principal->role), need_of(access))};
     return refuse(error, std::move(*principal));
-  }
-  if (parts_.throttle && !principal->token_id.empty()) {
-    if (const auto wait = parts_.throttle(principal->token_id)) return refuse_for(*wait, std::move(*principal));
   }
   return {.principal = std::move(*principal), .refusal = std::nullopt};
 }

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "http/route.h"
-
 namespace horae {
 namespace {
 
@@ -100,57 +98,6 @@ TEST(LocalHost, IsLocalhostOrAnAddress) {
   }
   for (const char* host : {"evil.example", "localhost.evil.example:3369", "127.0.0.1.evil.example"}) {
     EXPECT_FALSE(is_local_host(host)) << host;
-  }
-}
-
-// Each route with the roles that may call it. A route that is not in this table fails the test.
-TEST(Roles, HoldOnEveryRoute) {
-  const std::map<std::string_view, std::string_view> allowed = {
-      {"submit_task", "submit admin"},
-      {"submit_tasks", "submit admin"},
-      {"list_tasks", "read submit work admin"},
-      {"get_task", "read submit work admin"},
-      {"find_task", "read submit work admin"},
-      {"cancel_task", "submit admin"},
-      {"cancel_tasks", "submit admin"},
-      {"explain_task", "read submit work admin"},
-      {"stream_events", "read submit work admin"},
-      {"register_worker", "work admin"},
-      {"claim_tasks", "work admin"},
-      {"settle_tasks", "work admin"},
-      {"list_queues", "read submit work admin"},
-      {"get_queue", "read submit work admin"},
-      {"change_queue", "admin"},
-      {"pause_queue", "admin"},
-      {"resume_queue", "admin"},
-      {"get_scheduler", "read submit work admin"},
-      {"start_scheduler", "admin"},
-      {"stop_scheduler", "admin"},
-      {"tms_schedule_task", "submit admin"},
-      {"tms_list_tasks", "read submit work admin"},
-      {"tms_get_task", "read submit work admin"},
-      {"master_start_scheduler", "admin"},
-      {"master_stop_scheduler", "admin"},
-      {"list_nodes", "read submit work admin"},
-      {"create_token", "admin"},
-      {"list_tokens", "admin"},
-      {"revoke_token", "admin"},
-      {"get_metrics", "read submit work admin"},
-      {"get_health", "open"},
-      {"get_readiness", "open"},
-      {"get_openapi", "open"},
-      {"get_docs", "open"},
-  };
-  for (const Route& route : routes()) {
-    const auto expected = allowed.find(route.name);
-    ASSERT_NE(expected, allowed.end()) << route.name << " is not in this table: who may call it?";
-    std::string roles;
-    for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork, Role::kAdmin}) {
-      if (!may(role, route.access)) continue;
-      if (!roles.empty()) roles += ' ';
-      roles += to_string(role);
-    }
-    EXPECT_EQ(route.access == Access::kOpen ? "open" : roles, expected->second) << route.name;
   }
 }
 

@@ -5,20 +5,12 @@
 
 namespace horae {
 
-template <typename Call>
-auto MeasuredTasks::measured(std::string_view operation, std::size_t items, const Call& call) -> decltype(call()) {
-  const MonotonicTime begun = clock_.now();
-  auto result = call();
-  metrics_.observe_store_call(operation, result.ok(), items, clock_.now() - begun);
-  return result;
-}
-
 void MeasuredTasks::count(Event event, std::size_t tasks) {
-  if (tasks > 0) metrics_.count_tasks(to_string(event), tasks);
+  if (tasks > 0) meter_.metrics.count_tasks(to_string(event), tasks);
 }
 
 Result<std::vector<SubmitOutcome>> MeasuredTasks::submit(std::span<const Submission> submissions) {
-  auto outcomes = measured("submit", submissions.size(), [&] { return store_.submit(submissions); });
+  auto outcomes = meter_.measured("submit", submissions.size(), [&] { return store_.submit(submissions); });
   if (outcomes.ok()) {
     count(Event::kSubmit,
           static_cast<std::size_t>(std::ranges::count(*outcomes, SubmitOutcome::Kind::kCreated, &SubmitOutcome::kind)));
@@ -27,7 +19,7 @@ Result<std::vector<SubmitOutcome>> MeasuredTasks::submit(std::span<const Submiss
 }
 
 Result<std::vector<std::vector<LeasedTask>>> MeasuredTasks::claim(std::span<const ClaimWish> wishes) {
-  auto granted = measured("claim", wishes.size(), [&] { return store_.claim(wishes); });
+  auto granted = meter_.measured("claim", wishes.size(), [&] { return store_.claim(wishes); });
   std::size_t tasks = 0;
   if (granted.ok()) {
     for (const auto& each : *granted) tasks += each.size();
@@ -37,24 +29,24 @@ Result<std::vector<std::vector<LeasedTask>>> MeasuredTasks::claim(std::span<cons
 }
 
 Result<std::vector<LeasedTask>> MeasuredTasks::leases_of(const Uuid& token) {
-  return measured("leases_of", 1, [&] { return store_.leases_of(token); });
+  return meter_.measured("leases_of", 1, [&] { return store_.leases_of(token); });
 }
 
 Result<std::vector<SettleOutcome>> MeasuredTasks::settle(std::span<const Settlement> settlements) {
-  auto outcomes = measured("settle", settlements.size(), [&] { return store_.settle(settlements); });
+  auto outcomes = meter_.measured("settle", settlements.size(), [&] { return store_.settle(settlements); });
   if (!outcomes.ok()) return outcomes;
   std::map<Event, std::size_t> accepted;
   for (std::size_t i = 0; i < outcomes->size(); ++i) {
     const Verdict verdict = (*outcomes)[i].verdict;
     if (verdict == Verdict::kAccepted) ++accepted[settlements[i].event];
-    if (!is_success(verdict)) metrics_.count_refused_settle(to_string(verdict));
+    if (!is_success(verdict)) meter_.metrics.count_refused_settle(to_string(verdict));
   }
   for (const auto& [event, tasks] : accepted) count(event, tasks);
   return outcomes;
 }
 
 Result<std::vector<CancelOutcome>> MeasuredTasks::cancel(std::span<const CancelWish> wishes) {
-  auto outcomes = measured("cancel", wishes.size(), [&] { return store_.cancel(wishes); });
+  auto outcomes = meter_.measured("cancel", wishes.size(), [&] { return store_.cancel(wishes); });
   if (outcomes.ok()) {
     count(Event::kCancel,
           static_cast<std::size_t>(std::ranges::count(*outcomes, Verdict::kAccepted, &CancelOutcome::verdict)));
@@ -63,41 +55,41 @@ Result<std::vector<CancelOutcome>> MeasuredTasks::cancel(std::span<const CancelW
 }
 
 Result<PromoteOutcome> MeasuredTasks::promote_due(std::size_t max) {
-  auto outcome = measured("promote_due", 0, [&] { return store_.promote_due(max); });
+  auto outcome = meter_.measured("promote_due", 0, [&] { return store_.promote_due(max); });
   if (outcome.ok()) count(Event::kPromote, outcome->promoted);
   return outcome;
 }
 
 Result<Watch> MeasuredTasks::look() {
-  return measured("look", 0, [&] { return store_.look(); });
+  return meter_.measured("look", 0, [&] { return store_.look(); });
 }
 
 Result<bool> MeasuredTasks::extend_leases(const std::optional<Instant>& seen) {
-  return measured("extend_leases", 0, [&] { return store_.extend_leases(seen); });
+  return meter_.measured("extend_leases", 0, [&] { return store_.extend_leases(seen); });
 }
 
 Result<ExpireOutcome> MeasuredTasks::expire_leases(const ExpireWish& wish) {
-  auto outcome = measured("expire_leases", 0, [&] { return store_.expire_leases(wish); });
+  auto outcome = meter_.measured("expire_leases", 0, [&] { return store_.expire_leases(wish); });
   if (outcome.ok()) count(Event::kExpire, outcome->expired.size());
   return outcome;
 }
 
 Result<PurgeOutcome> MeasuredTasks::purge(std::size_t max) {
-  auto outcome = measured("purge", 0, [&] { return store_.purge(max); });
+  auto outcome = meter_.measured("purge", 0, [&] { return store_.purge(max); });
   if (outcome.ok()) count(Event::kPurge, outcome->purged);
   return outcome;
 }
 
 Result<std::vector<std::optional<Task>>> MeasuredTasks::get(std::span<const TaskId> ids) {
-  return measured("get", ids.size(), [&] { return store_.get(ids); });
+  return meter_.measured("get", ids.size(), [&] { return store_.get(ids); });
 }
 
 Result<std::optional<Task>> MeasuredTasks::find(std::string_view queue, std::string_view key) {
-  return measured("find", 1, [&] { return store_.find(queue, key); });
+  return meter_.measured("find", 1, [&] { return store_.find(queue, key); });
 }
 
 Result<Page> MeasuredTasks::list(const ListQuery& query) {
-  return measured("list", 0, [&] { return store_.list(query); });
+  return meter_.measured("list", 0, [&] { return store_.list(query); });
 }
 
 }  // namespace horae

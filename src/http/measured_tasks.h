@@ -1,8 +1,7 @@
 // A TaskStore that counts and times what it is asked for, on the way to the real one.
 #pragma once
 
-#include "base/clock.h"
-#include "http/metrics.h"
+#include "http/measured.h"
 #include "store/task_store.h"
 
 namespace horae {
@@ -12,8 +11,7 @@ namespace horae {
 // Threads: every member may be called from any thread at once. All that it is given must outlive it.
 class MeasuredTasks final : public TaskStore {
  public:
-  MeasuredTasks(TaskStore& store, Metrics& metrics, const Clock& clock)
-      : store_(store), metrics_(metrics), clock_(clock) {}
+  MeasuredTasks(TaskStore& store, Metrics& metrics, const Clock& clock) : store_(store), meter_{metrics, clock} {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
@@ -30,13 +28,10 @@ class MeasuredTasks final : public TaskStore {
   Result<Page> list(const ListQuery& query) override;
 
  private:
-  template <typename Call>
-  auto measured(std::string_view operation, std::size_t items, const Call& call) -> decltype(call());
   void count(Event event, std::size_t tasks);
 
   TaskStore& store_;
-  Metrics& metrics_;
-  const Clock& clock_;
+  const Meter meter_;
 };
 
 }  // namespace horae

@@ -39,6 +39,11 @@ std::string fill(std::string_view pattern) {
   return target;
 }
 
+std::string with_bad_escape(std::string_view pattern) {
+  const std::size_t from = pattern.find('{');
+  return fill(fmt::format("{}%zz{}", pattern.substr(0, from), pattern.substr(pattern.find('}') + 1)));
+}
+
 // A body that the route takes.
 std::string good_body(const Route& route) {
   const std::map<std::string_view, std::string> bodies = {
@@ -113,7 +118,11 @@ Seen walk_usual() {
   call_all(world, refused_body);
   for (const Route& route : routes()) {
     const std::string target = fill(route.pattern);
-    if (!route.parameters.empty()) (void)world.call(method_of(route), target + "?nonsense=1");
+    (void)world.call(method_of(route), target + "?nonsense=1", good_body(route));
+    (void)world.call(method_of(route), target + "?%zz=1", good_body(route));
+    if (route.pattern.find('{') != std::string::npos) {
+      (void)world.call(method_of(route), with_bad_escape(route.pattern), good_body(route));
+    }
     if (!route.parameters.empty()) (void)world.call(method_of(route), target + "?limit=0");
     if (route.body.empty()) continue;
     (void)world.call(route.method, target, "{");
@@ -261,6 +270,23 @@ TEST(Node, MetricsTellOfQueuesAndRequests) {
   EXPECT_THAT(response.body, HasSubstr("horae_slots_busy 1"));
   world.gate().fail_with(ErrorCode::kUnavailable);
   EXPECT_THAT(world.get("/metrics").body, HasSubstr("horae_store_up 0"));
+}
+
+TEST(Node, MetricsTellHowLongTasksAreReadyAndRequestsTake) {
+  ApiWorld world;
+  (void)world.submit("mail");
+  world.gate().hold();
+  TestClient slow = world.connect();
+  ASSERT_TRUE(slow.send(request_text("GET", "/v1/queues")));
+  world.gate().wait_for_held(1);
+  world.advance(std::chrono::seconds(7));
+  world.gate().open();
+  EXPECT_EQ(slow.receive()->status, 200);
+  const std::string text = world.get("/metrics").body;
+  EXPECT_THAT(text, HasSubstr(R"(horae_queue_oldest_ready_seconds{queue="mail"} 7)"));
+  EXPECT_THAT(text, HasSubstr(R"(horae_http_request_seconds_count{method="GET",route="/v1/queues"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(horae_http_request_seconds_sum{method="GET",route="/v1/queues"} 7)"));
+  EXPECT_THAT(text, HasSubstr(R"(horae_http_request_seconds_bucket{method="GET",route="/v1/queues",le="5"} 0)"));
 }
 
 }  // namespace

@@ -4,23 +4,16 @@
 #include <utility>
 
 #include "http/connection.h"
-#include "http/problem.h"
 
 namespace horae {
 namespace {
 
-HttpResponse internal_error(std::uint64_t request) {
-  return problem_response({.kind = problem_kind("internal"),
-                           .detail = "the request was dropped without an answer: this is a bug; see the log",
-                           .request = request});
-}
-
 class PendingAnswer final : public Exchange, public std::enable_shared_from_this<PendingAnswer> {
  public:
-  PendingAnswer(std::shared_ptr<Connection> connection, std::uint64_t id)
-      : connection_(std::move(connection)), id_(id) {}
+  PendingAnswer(std::shared_ptr<Connection> connection, std::uint64_t id, HeldBytes bytes)
+      : connection_(std::move(connection)), id_(id), bytes_(std::move(bytes)) {}
   ~PendingAnswer() override {
-    if (!answered_) PendingAnswer::answer(internal_error(id_), {});
+    if (!answered_ && !gone_) connection_->post_dropped(id_);
   }
   PendingAnswer(const PendingAnswer&) = delete;
   PendingAnswer& operator=(const PendingAnswer&) = delete;
@@ -52,14 +45,16 @@ class PendingAnswer final : public Exchange, public std::enable_shared_from_this
  private:
   const std::shared_ptr<Connection> connection_;
   const std::uint64_t id_;
+  const HeldBytes bytes_;  // of the request, which lives about as long as its handles do
   std::atomic<bool> answered_ = false;
   std::atomic<bool> gone_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id) {
-  return std::make_shared<PendingAnswer>(std::move(connection), id);
+std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
+                                              HeldBytes bytes) {
+  return std::make_shared<PendingAnswer>(std::move(connection), id, std::move(bytes));
 }
 
 }  // namespace horae

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <memory>
 
+#include "http/held_bytes.h"
 #include "http/responder.h"
 
 namespace horae {
 
 class Connection;
 
-// The Exchange of request `id` of the connection, which it keeps alive.
-std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id);
+// The Exchange of request `id` of the connection, which it keeps alive. `bytes` are those of the request.
+std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
+                                              HeldBytes bytes);
 
 }  // namespace horae

@@ -77,7 +77,7 @@ std::vector<Answer> documented_answers(const Route& route) {
     add(403, "The token is not for this, or the request comes from another site");
     add(429, "This token has called too often; `Retry-After` says when to come again");
   }
-  if (!route.body.empty() || !route.parameters.empty()) add(400, "The request cannot be read");
+  if (!route.ignores_query) add(400, "The request cannot be read");
   if (!route.body.empty()) {
     add(413, "The body is larger than 1 MiB");
     add(415, "The body is not application/json");
@@ -117,7 +117,7 @@ RouteMatch find_route(std::string_view method, std::string_view path) {
 
 Result<Call::Query> read_query(std::string_view query, const Route& route) {
   Call::Query parts;
-  if (query.empty()) return parts;
+  if (query.empty() || route.ignores_query) return parts;
   for (const std::string_view part : split(query, '&')) {
     const std::size_t equals = std::min(part.find('='), part.size());
     const auto name = decode_percent(part.substr(0, equals), true);
@@ -146,12 +146,12 @@ std::optional<std::string_view> Call::parameter(std::string_view name) const {
 void Call::answer(int status, std::string json) const { answer({.status = status, .body = std::move(json)}); }
 
 void Call::answer(HttpResponse response, Exchange::Sent sent) const {
-  if (on_answer) on_answer(response.status);
+  if (on_answer) on_answer(response.status, {});
   responder.answer(std::move(response), std::move(sent));
 }
 
 void Call::stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
-  if (on_answer) on_answer(head.status);
+  if (on_answer) on_answer(head.status, {});
   responder.stream(std::move(head), std::move(body));
 }
 
@@ -175,7 +175,8 @@ void Call::fail(const ProblemKind& kind, std::string detail) const {
 
 void Call::fail(Problem problem) const {
   problem.request = request.id;
-  answer(problem_response(problem));
+  if (on_answer) on_answer(problem.kind.status, problem.detail);
+  responder.answer(problem_response(problem));
 }
 
 }  // namespace horae

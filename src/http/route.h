@@ -48,6 +48,7 @@ struct Route {
   std::string_view body = {};     // the name of the schema of the body; empty if none is read
   bool body_is_optional = false;  // an empty one will do
   std::vector<Parameter> parameters = {};
+  bool ignores_query = false;  // for probes and scrapers, which may add what means nothing here
   std::vector<Answer> answers;
   void (*handle)(Api& api, const std::shared_ptr<Call>& call);
 };
@@ -55,7 +56,7 @@ struct Route {
 // All routes, in the order of the documentation.
 std::span<const Route> routes();
 
-// What a route may answer with: its own statuses and those of everything that reads a body or a query.
+// What a route may answer with: its own statuses, and those of what is read and checked before it is asked.
 std::vector<Answer> documented_answers(const Route& route);
 
 struct RouteMatch {
@@ -79,7 +80,7 @@ class Call {
   std::vector<std::string> arguments;
   Principal principal = {};
   Query query = {};
-  std::function<void(int status)> on_answer = {};
+  std::function<void(int status, std::string_view reason)> on_answer = {};  // of a problem: its detail
 
   // The value of a part of the query; nothing if it is absent or empty.
   std::optional<std::string_view> parameter(std::string_view name) const;
@@ -98,7 +99,7 @@ class Call {
   Result<void> check_scope_of_all() const;
 };
 
-// The parts of a query that the route knows, each once.
+// The parts of a query, each once. kMalformed for one that the route does not know, unless it ignores all.
 Result<Call::Query> read_query(std::string_view query, const Route& route);
 
 }  // namespace horae

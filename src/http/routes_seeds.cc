@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "base/quote.h"
+#include "engine/sleep_executor.h"
 #include "http/api.h"
 #include "http/field_reader.h"
 #include "http/json_writer.h"
@@ -98,6 +99,8 @@ Result<NewTask> read_request(std::string_view body) {
   const std::string command = fields.text("command").value_or("");
   if (const auto sleep = parse_duration(command); !sleep.ok()) {
     fields.fail("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
+  } else if (*sleep > kLongestSleep) {
+    fields.fail("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
   }
   NewTask task{.queue = std::string(kQueue), .spec = spec_of(command)};
   // An empty text is how some clients write that there is none.

@@ -10,6 +10,7 @@ namespace horae::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -40,6 +41,15 @@ TEST(TaskManagementSystem, ATaskIsScheduledRunsAndFinishes) {
   EXPECT_EQ(text_of(world.get("/tasks/" + id).body, "status"), "RUNNING");
   (void)world.settle("complete", id, 1);
   EXPECT_EQ(text_of(world.get("/tasks/" + id).body, "status"), "FINISHED");
+}
+
+TEST(TaskManagementSystem, ACommandThatNoNodeWouldRunIsAnInvalidPayload) {
+  ApiWorld world;
+  const auto refused = world.post("/tasks", R"({"command":"10000h"})");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(text_of(refused.body, "detail"), AllOf(HasSubstr("command"), HasSubstr("10000h"), HasSubstr("8784h")));
+  EXPECT_EQ(world.post("/tasks", R"({"command":"8784h"})").status, 200) << "a leap year";
+  EXPECT_THAT(all_tasks(world), SizeIs(1));
 }
 
 TEST(TaskManagementSystem, ATaskWaitsForItsTimeAndRecurs) {

@@ -122,6 +122,8 @@ class HttpServer::Core {
     return connections_;
   }
 
+  std::size_t bytes_in_flight() const { return host_->bytes.held(); }
+
  private:
   struct Acceptor {
     explicit Acceptor(asio::io_context& context) : acceptor(context), pause(context) {}
@@ -283,5 +285,6 @@ std::vector<std::string> HttpServer::addresses() const { return core_->addresses
 std::vector<std::string> HttpServer::urls() const { return core_->urls(); }
 std::uint16_t HttpServer::port() const { return core_->port(); }
 std::size_t HttpServer::connections() const { return core_->connections(); }
+std::size_t HttpServer::bytes_in_flight() const { return core_->bytes_in_flight(); }
 
 }  // namespace horae

@@ -23,6 +23,10 @@ struct HttpLimits {
   std::size_t connections = 10'000;    // beyond: 503, and after kRefusedAtOnce more of them the rest waits in line
   std::size_t streams = 256;           // answers without an end, at once; beyond: 503
 
+  // Of all requests together, from their first byte until they are answered; the request that goes beyond it gets 503.
+  // At least as much as one request may have.
+  std::size_t bytes_in_flight = 256 << 20;
+
   // Each is for the whole of it, however many bytes trickle in between. What takes longer is ended within `sweep`.
   Duration head = std::chrono::seconds(10);   // from the first byte of a request (or the connect) on; beyond: 408. It
                                               // is also the time for a handshake and the first byte after it
@@ -91,6 +95,7 @@ class HttpServer {
   std::uint16_t port() const;             // of the first address
 
   std::size_t connections() const;
+  std::size_t bytes_in_flight() const;  // of requests that arrive, or are not answered yet
 
  private:
   class Core;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/bounded_queue.h"
 #include "http/test_client.h"
 #include "http/test_server.h"
 
@@ -9,7 +10,9 @@ namespace horae::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Deadlines are looked at often, and pass only when the test says so.
 class HttpServerDeadlines : public ::testing::Test {
@@ -179,6 +182,106 @@ TEST(HttpServerLimits, RefusesConnectionsBeyondTheLimitAndTakesThemAgainLater) {
   second.reset();
   while (server->connections() != 1) std::this_thread::yield();
   EXPECT_EQ(TestClient(server.port()).call("GET", "/").status, 200);
+}
+
+// ---- Bytes in flight ----
+
+constexpr std::size_t kMostInFlight = 100'000;
+
+HttpServerOptions few_bytes() {
+  HttpServerOptions options{.listen = {"127.0.0.1:0"}};
+  options.limits.bytes_in_flight = kMostInFlight;
+  return options;
+}
+
+void wait_for_bytes(TestServer& server, std::size_t least) {
+  while (server->bytes_in_flight() < least) std::this_thread::yield();
+}
+
+void wait_until_nothing_is_held(TestServer& server) {
+  while (server->bytes_in_flight() != 0) std::this_thread::yield();
+}
+
+TEST(HttpServerLimits, RefusesTheRequestThatIsMoreThanAllTogetherMayHave) {
+  TestServer server(echo, few_bytes());
+  TestClient slow(server.port());
+  const std::string slow_request = request_text("POST", "/slow", std::string(95'000, 'x'));
+  ASSERT_TRUE(slow.send(std::string_view(slow_request).substr(0, 90'000)));
+  wait_for_bytes(server, 90'000);
+  TestClient other(server.port());
+  (void)other.send(request_text("POST", "/", std::string(20'000, 'x')));
+  const auto refused = other.receive();
+  expect_problem(refused, 503, "busy");
+  EXPECT_EQ(refused->headers.at("retry-after"), "1");
+  EXPECT_TRUE(other.is_closed_by_server());
+  ASSERT_TRUE(slow.send(std::string_view(slow_request).substr(90'000)));
+  EXPECT_EQ(slow.receive()->status, 200) << "who was there before is not disturbed";
+  EXPECT_EQ(TestClient(server.port()).call("POST", "/", std::string(20'000, 'x')).status, 200);
+}
+
+TEST(HttpServerLimits, HoldsNothingForClientsThatWereAnsweredAreIdleOrHaveLeft) {
+  TestServer server(echo, few_bytes());
+  TestClient idle(server.port());
+  EXPECT_EQ(idle.call("POST", "/", std::string(50'000, 'x')).status, 200);
+  wait_until_nothing_is_held(server);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 3; ++i) clients.emplace_back(server.port());
+  ASSERT_TRUE(clients[0].send("GET /half-a-he"));
+  ASSERT_TRUE(clients[1].send("POST / HTTP/1.1\r\nContent-Length: 50000\r\n\r\n" + std::string(40'000, 'x')));
+  ASSERT_TRUE(
+      clients[2].send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4000\r\n" + std::string(9'000, 'x')));
+  wait_for_bytes(server, 49'000);
+  clients.clear();
+  wait_until_nothing_is_held(server);
+  EXPECT_EQ(idle.call("POST", "/", std::string(90'000, 'x')).status, 200) << "all of it is free again";
+}
+
+TEST(HttpServerLimits, HoldsARequestUntilItIsAnsweredAndTheOneBehindIt) {
+  BoundedQueue<Responder> asked(2);
+  TestServer server([&](const HttpRequest&, const Responder& responder) { (void)asked.try_push(Responder(responder)); },
+                    few_bytes());
+  TestClient client(server.port());
+  const std::string behind = request_text("GET", "/behind");
+  ASSERT_TRUE(client.send(request_text("POST", "/", std::string(50'000, 'x')) + behind));
+  {
+    const auto first = asked.pop();
+    EXPECT_GE(server->bytes_in_flight(), 50'000U);
+    first->answer({.body = "first"});
+  }
+  EXPECT_EQ(client.receive()->body, "first");
+  {
+    const auto second = asked.pop();
+    while (server->bytes_in_flight() > behind.size()) std::this_thread::yield();
+    EXPECT_EQ(server->bytes_in_flight(), behind.size());
+    second->answer({.body = "second"});
+  }
+  EXPECT_EQ(client.receive()->body, "second");
+  wait_until_nothing_is_held(server);
+}
+
+TEST_F(HttpServerDeadlines, WhoIsRefusedHoldsNothing) {
+  TestClient client(server_.port());
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\nxxxx"));
+  wait_for_bytes(server_, 40);
+  wait_until_read();
+  clock_.advance(30s);
+  expect_problem(client.receive(), 408, "too_slow");
+  wait_until_nothing_is_held(server_);
+}
+
+TEST(HttpServerLimits, TheLogTellsOnceASecondOfThoseThatAreTooMany) {
+  HttpServerOptions options{.listen = {"127.0.0.1:0"}};
+  options.limits.connections = 1;
+  ManualClock clock;
+  TestServer server(echo, options, &clock);
+  TestClient first(server.port());
+  EXPECT_EQ(first.call("GET", "/").status, 200);
+  for (int i = 0; i < 3; ++i) expect_problem(TestClient(server.port()).receive(), 503, "busy");
+  clock.advance(1s);
+  expect_problem(TestClient(server.port()).receive(), 503, "busy");
+  server.stop();
+  EXPECT_THAT(server.said(), AllOf(HasSubstr("suppressed=0"), HasSubstr("suppressed=2"), HasSubstr("peer=127.0.0.1:")));
+  EXPECT_THAT(server.said(), Not(HasSubstr("suppressed=1")));
 }
 
 TEST(HttpServerLimits, BeyondTheRefusedOnesTheRestWaitsInLine) {

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/bounded_queue.h"
 #include "http/test_client.h"
 #include "http/test_server.h"
 
@@ -15,6 +16,7 @@ namespace horae::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(HttpServer, HandsTheRequestToTheHandlerAndWritesItsAnswer) {
@@ -89,11 +91,32 @@ TEST(HttpServer, TheFirstAnswerCounts) {
   EXPECT_FALSE(second.get_future().get());
 }
 
-TEST(HttpServer, ADroppedResponderAnswers500) {
+TEST(HttpServer, ADroppedResponderAnswers500AndIsLogged) {
   TestServer server([](const HttpRequest&, const Responder&) {});
   const auto response = TestClient(server.port()).call("GET", "/");
   EXPECT_EQ(response.status, 500);
   EXPECT_EQ(response.headers.at("content-type"), "application/problem+json");
+  server.stop();
+  EXPECT_THAT(server.said(), AllOf(HasSubstr("ERROR a request was dropped without an answer"),
+                                   HasSubstr("request=" + response.headers.at("x-request-id"))));
+}
+
+// A worker that leaves while it waits for tasks is no bug.
+TEST(HttpServer, AResponderThatIsDroppedAfterItsClientIsNotLogged) {
+  BoundedQueue<Responder> asked(1);
+  TestServer server(
+      [&](const HttpRequest&, const Responder& responder) { (void)asked.try_push(Responder(responder)); });
+  {
+    TestClient client(server.port());
+    ASSERT_TRUE(client.send(request_text("GET", "/")));
+    const auto responder = asked.pop();
+    std::promise<void> gone;
+    responder->on_gone([&] { gone.set_value(); });
+    client.close();
+    gone.get_future().wait();
+  }
+  server.stop();
+  EXPECT_EQ(server.said(), "");
 }
 
 TEST(HttpServer, AHandlerThatThrowsAnswers500AndIsLogged) {

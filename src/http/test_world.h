@@ -75,6 +75,7 @@ class ApiWorld {
   Api& api() { return api_; }
   Metrics& metrics() { return metrics_; }
   void stop();
+  std::string said() const { return said_.str(); }  // after stop(): the log
 
   // Statuses seen so far, by "METHOD PATTERN".
   const std::map<std::string, std::set<int>>& seen() const { return seen_; }

@@ -1,0 +1,54 @@
+#include "app/access.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/random.h"
+#include "http/new_token.h"
+#include "stores/sqlite/sqlite_store.h"
+
+namespace horae {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What the gate of a node says to somebody who shows this secret: the status of its refusal, 0 for none.
+int status_of(const Gate& gate, const std::string& secret) {
+  const HttpRequest request{.method = "GET",
+                            .path = {},
+                            .query = {},
+                            .headers = {{"Authorization", "Bearer " + secret}},
+                            .body = {},
+                            .peer = {}};
+  const auto decision = gate.decide(request, Access::kRead);
+  return decision.refusal ? decision.refusal->kind.status : 0;
+}
+
+TEST(NodeAccess, EachTokenMayCallAsOftenAsTheLimitSays) {
+  ManualClock clock;
+  const auto store = open_sqlite_store(std::string(kSqliteMemory), clock).value();
+  SeededRandom random(1);
+  const auto one = create_token(store->tokens(), random,
+                                {.name = "one", .role = Role::kRead, .scope = QueueScope::of({"*"}).value()})
+                       .value();
+  const auto two = create_token(store->tokens(), random,
+                                {.name = "two", .role = Role::kRead, .scope = QueueScope::of({"*"}).value()})
+                       .value();
+  std::ostringstream said;
+  NodeAccess access(store->tokens(), clock, {.per_second = 1, .burst = 2}, Logger(said, clock));
+  ASSERT_TRUE(access.start({.listen = {"127.0.0.1:0"}}, false).ok());
+  const Gate gate(access.gate());
+
+  EXPECT_EQ(status_of(gate, one.secret), 0);
+  EXPECT_EQ(status_of(gate, one.secret), 0);
+  EXPECT_EQ(status_of(gate, one.secret), 429);
+  EXPECT_EQ(status_of(gate, two.secret), 0) << "others are not concerned";
+  clock.advance(1s);
+  EXPECT_EQ(status_of(gate, one.secret), 0);
+  EXPECT_EQ(status_of(gate, one.secret), 429);
+  EXPECT_EQ(status_of(gate, "horae_t-000000000000_unknown"), 401);
+}
+
+}  // namespace
+}  // namespace horae
