@@ -2,21 +2,30 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
 #include "http/event_ring.h"
 #include "store/cluster_store.h"
 
 namespace horae {
 
+// The engine, as far as it is asked here; nothing is, before the first tick or the first reader.
+struct HintWays {
+  std::function<void(std::string)> tell_others;  // Engine::hint()
+  std::function<void(bool)> set_wants_hints;     // the others know it a tick later
+  std::function<bool()> is_deaf;                 // what the others tell does not arrive
+};
+
 // Threads: every member may be called from any thread at once.
 class ExchangeOfHints {
  public:
-  // Both must outlive it; the engine is asked for nothing before the first tick.
-  ExchangeOfHints(EventRing& ring, Engine& engine) : ring_(ring), engine_(engine) {}
+  // The ring, which has no reader yet, must outlive it, and those behind the ways, too.
+  ExchangeOfHints(EventRing& ring, HintWays ways);
 
   // Something happened here.
   void tell(std::span<const Hint> hints);
@@ -24,16 +33,28 @@ class ExchangeOfHints {
   // Something happened elsewhere.
   void hear(const std::vector<std::string>& hints, bool lost);
 
-  // Once a second: whether others want hints, and whether we do. Others know that we do a tick after we said so; what
-  // they did until then is missing, and so is all that a node does which cannot be heard.
+  // Once a second, or more often: whether others want hints, and whether we do. Readers look again (EventRing::lose())
+  // where something is missing: what others did before they knew that somebody reads here; what they did while they
+  // took this node for gone; and all that they do if it cannot be heard, which is said once a second.
   void on_tick(const Tick& tick);
 
  private:
+  void on_first_reader();
+
+  // With mutex_ held.
+  void set_wants(bool wants);
+  bool is_something_missing(const Tick& tick);
+  bool is_time_to_say_so(Instant now);
+
   EventRing& ring_;
-  Engine& engine_;
+  const HintWays ways_;
   std::atomic<bool> others_want_them_ = false;
-  bool wants_them_ = false;    // used by on_tick() only
-  int ticks_until_heard_ = 0;  // used by on_tick() only
+
+  std::mutex mutex_;
+  bool wants_them_ = false;           // guarded by mutex_
+  int ticks_until_heard_ = 0;         // guarded by mutex_
+  std::optional<Instant> last_tick_;  // guarded by mutex_; the store's clock
+  std::optional<Instant> last_lost_;  // guarded by mutex_; the same
 };
 
 }  // namespace horae

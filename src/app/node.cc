@@ -56,7 +56,7 @@ class Node::Parts {
         access_(store_.tokens(), clock, config.rate_limit, log),
         combiner_(store_.tasks(), config.combiner),
         engine_(store_, clock, random_, owner, log, config.engine),
-        hints_(events_, engine_),
+        hints_(events_, hint_ways()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         http_(config.http),
         requires_token_(config.api.gate.require_token),
@@ -117,6 +117,12 @@ class Node::Parts {
             .on_access = [this] { access_.refresh(); },
             .scheduler_status = [this] { return engine_.status(); },
             .gate = access_.gate()};
+  }
+
+  HintWays hint_ways() {
+    return {.tell_others = [this](std::string hint) { engine_.hint(std::move(hint)); },
+            .set_wants_hints = [this](bool wants) { engine_.set_wants_hints(wants); },
+            .is_deaf = [this] { return engine_.is_deaf(); }};
   }
 
   // What comes through a proxy comes from this machine, whoever sent it.

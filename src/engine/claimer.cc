@@ -14,6 +14,19 @@ bool concerns(const ClaimWish& wish, const Queues& queues) {
   return std::ranges::find_first_of(wish.queues, queues) != wish.queues.end();
 }
 
+// Whether what a token holds is given back when its worker is gone.
+bool is_released_by_node(TokenOf token_of) {
+  return token_of == TokenOf::kNode || HORAE_MUTANT("workers_token_is_released");
+}
+
+// False if nothing had to go.
+template <typename Leftovers>
+bool drop_oldest(Leftovers& leftovers, std::size_t most) {
+  if (leftovers.size() <= most) return false;
+  leftovers.erase(leftovers.begin(), leftovers.end() - static_cast<std::ptrdiff_t>(most));
+  return true;
+}
+
 }  // namespace
 
 std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks) {
@@ -39,17 +52,18 @@ Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver de
   return ticket;
 }
 
-bool Claimer::forget(Ticket ticket) {
+Claimer::Forgotten Claimer::forget(Ticket ticket) {
   const std::lock_guard lock(mutex_);
   const auto found = waiting_.find(ticket);
-  if (found == waiting_.end()) return false;
-  if (!found->second.is_uncertain) {
+  if (found == waiting_.end()) return Forgotten::kIsUnderWay;
+  const bool is_uncertain = found->second.is_uncertain;
+  if (is_uncertain && is_released_by_node(found->second.token_of)) {
+    // It stays until it is known what it holds, and nobody is called.
+    found->second.deliver = [](const Result<std::vector<LeasedTask>>&) { return false; };
+  } else {
     waiting_.erase(found);
-    return true;
   }
-  // It may hold tasks: it stays until that is known, and nobody is called.
-  found->second.deliver = [](const Result<std::vector<LeasedTask>>&) { return false; };
-  return true;
+  return is_uncertain ? Forgotten::kMayHoldTasks : Forgotten::kHeldNothing;
 }
 
 void Claimer::on_ready(const std::vector<std::string>& queues) {
@@ -91,12 +105,17 @@ std::vector<std::string> Claimer::take_awaited() {
 }
 
 MonotonicTime Claimer::run_once(MonotonicTime now) {
-  finish_leftovers();
+  has_failed_ = false;
+  is_away_ = false;
+  looks_ = 0;
+  look_for_leftovers();
   Waitings due = take_due(now);
   find_lost_answers(due);
   claim(due);
   wait_on_or_give_up(due, now);
-  if (std::exchange(has_failed_, false)) next_poll_ = std::min(next_poll_, now + options_.retry);
+  release_leftovers();
+  bound_leftovers();
+  if (has_failed_) next_poll_ = std::min(next_poll_, now + options_.retry);
   if (std::exchange(has_released_, false)) on_ready_anywhere();
   return next_run(now);
 }
@@ -119,15 +138,16 @@ Claimer::Waitings Claimer::take_due(MonotonicTime now) {
 }
 
 void Claimer::find_lost_answers(Waitings& due) {
+  bool has_failed = false;
   for (auto next = due.begin(); next != due.end();) {
     const auto each = next++;
     Waiting& waiting = each->second;
     if (!waiting.is_uncertain) continue;
-    auto held = tasks_.leases_of(waiting.wish.token);
-    if (!held.ok()) {
-      has_failed_ = true;
-      continue;
-    }
+    waiting.is_due = !has_failed && !may_look();  // there are too many for one pass
+    if (has_failed || !may_look()) continue;
+    auto held = look(waiting.wish);
+    has_failed = !held;
+    if (has_failed) continue;
     waiting.is_uncertain = false;
     if (held->empty()) continue;
     deliver(waiting, std::move(*held));
@@ -137,6 +157,10 @@ void Claimer::find_lost_answers(Waitings& due) {
 
 // One claim for all of them. Those that got something leave `due`.
 void Claimer::claim(Waitings& due) {
+  if (is_away_) {
+    for (auto& [ticket, waiting] : due) waiting.is_due = false;  // in a while, not at once
+    return;
+  }
   std::vector<Waiting*> asking;
   std::vector<ClaimWish> wishes;
   std::vector<Ticket> tickets;
@@ -153,7 +177,7 @@ void Claimer::claim(Waitings& due) {
   if (wishes.empty() || is_draining()) return;
   auto granted = tasks_.claim(wishes);
   if (!granted.ok()) {
-    has_failed_ = true;
+    note_failure(granted.error());
     log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
     for (Waiting* waiting : asking) {
       waiting->is_due = false;  // in a while, not at once
@@ -185,8 +209,8 @@ void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
     auto each = due.extract(due.begin());
     Waiting& waiting = each.mapped();
     if (wait_on(each, now)) continue;
-    if (waiting.is_uncertain) {
-      if (waiting.token_of == TokenOf::kNode) uncertain_.push_back(waiting.wish);
+    if (waiting.is_uncertain && is_released_by_node(waiting.token_of)) uncertain_.push_back(waiting.wish);
+    if (waiting.is_uncertain || is_away_) {
       (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: ask again"});
     } else {
       (void)waiting.deliver(std::vector<LeasedTask>());
@@ -214,7 +238,8 @@ bool Claimer::is_empty() const {
 }
 
 MonotonicTime Claimer::next_run(MonotonicTime now) {
-  MonotonicTime next = std::max(next_poll_, now);  // a run between two polls does not put the next one off
+  MonotonicTime next = std::max(next_poll_, now);       // a run between two polls does not put the next one off
+  if (!uncertain_.empty() && !has_failed_) next = now;  // there were too many for one pass
   const std::lock_guard lock(mutex_);
   is_under_way_ = false;
   has_leftovers_ = !uncertain_.empty() || !unreleased_.empty();
@@ -227,33 +252,59 @@ MonotonicTime Claimer::next_run(MonotonicTime now) {
 void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
   const std::vector<Settlement> releases = releases_of(waiting.wish.owner, tasks);
   const bool is_gone = !waiting.deliver(std::move(tasks));
-  if (!is_gone || HORAE_MUTANT("gone_workers_keep_tasks")) return;
+  if (!is_gone || !is_released_by_node(waiting.token_of) || HORAE_MUTANT("gone_workers_keep_tasks")) return;
   unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
-  finish_leftovers();
 }
 
-void Claimer::finish_leftovers() {
-  std::erase_if(uncertain_, [this](const ClaimWish& wish) {
-    const auto held = tasks_.leases_of(wish.token);
-    if (!held.ok()) {
-      has_failed_ = true;
-      return false;
-    }
+// ---- What is left of claims whose worker is gone ----
+
+void Claimer::note_failure(const Error& error) {
+  has_failed_ = true;
+  is_away_ = is_away_ || error.code == ErrorCode::kUnavailable;
+}
+
+std::optional<std::vector<LeasedTask>> Claimer::look(const ClaimWish& wish) {
+  ++looks_;
+  auto held = tasks_.leases_of(wish.token);
+  if (held.ok()) return std::move(*held);
+  note_failure(held.error());
+  return std::nullopt;
+}
+
+void Claimer::look_for_leftovers() {
+  while (!uncertain_.empty() && may_look()) {
+    const ClaimWish& wish = uncertain_.front();
+    const auto held = look(wish);
+    if (!held) return;
     const std::vector<Settlement> releases = releases_of(wish.owner, *held);
     unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
-    return true;
-  });
-  while (!unreleased_.empty()) {
-    const std::size_t count = std::min(unreleased_.size(), kMaxBatch);
-    const auto settled = tasks_.settle(std::span(unreleased_).first(count));
+    uncertain_.pop_front();
+  }
+}
+
+void Claimer::release_leftovers() {
+  while (!unreleased_.empty() && !is_away_) {
+    const auto count = static_cast<std::ptrdiff_t>(std::min(unreleased_.size(), kMaxBatch));
+    const std::vector<Settlement> batch(unreleased_.begin(), unreleased_.begin() + count);
+    const auto settled = tasks_.settle(batch);
     if (!settled.ok()) {
-      has_failed_ = true;
+      note_failure(settled.error());
       log_.warn("cannot release tasks of workers that are gone", {{"reason", settled.error().message}});
       return;
     }
-    unreleased_.erase(unreleased_.begin(), unreleased_.begin() + static_cast<std::ptrdiff_t>(count));
+    unreleased_.erase(unreleased_.begin(), unreleased_.begin() + count);
     has_released_ = true;
   }
+}
+
+void Claimer::bound_leftovers() {
+  const bool drops_claims = drop_oldest(uncertain_, kMaxUncertainClaims);
+  const bool drops_tasks = drop_oldest(unreleased_, kMaxUnreleasedTasks);
+  if ((drops_claims || drops_tasks) && !std::exchange(has_dropped_, true)) {
+    log_.warn("too many tasks of workers that are gone cannot be released: the oldest will expire",
+              {{"claims", uncertain_.size()}, {"tasks", unreleased_.size()}});
+  }
+  if (uncertain_.empty() && unreleased_.empty()) has_dropped_ = false;
 }
 
 }  // namespace horae

@@ -1,10 +1,13 @@
 // Tasks for all waiting workers of a node, in one transaction.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,11 +23,19 @@ struct ClaimerOptions {
   Duration retry = std::chrono::seconds(1);  // after the store has failed
 };
 
+// What an outage may leave to be looked up or released. Beyond, the oldest are left to expire, as all leases do.
+inline constexpr std::size_t kMaxUncertainClaims = 1'000;
+inline constexpr std::size_t kMaxUnreleasedTasks = 10'000;
+
+// Claims whose answer was lost are looked up one by one: so many in one pass, so that those who wait hear in time.
+inline constexpr std::size_t kMaxLooksInAPass = 100;
+
 // What gives back tasks that their owner never started: that costs no try.
 std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks);
 
-// Who has made the token of a wish. A worker that has made it asks again with it, here or at another node, when it is
-// told of a failure, and gets what the token holds. So that is not taken from it; if it never comes, its lease expires.
+// Who has made the token of a wish. A worker that has made it asks again with it, here or at another node, when it got
+// no answer, and gets what the token holds: perhaps long before this node knows that the worker is gone. So that is
+// never taken from it; if it does not come, its lease expires.
 enum class TokenOf { kNode, kWorker };
 
 // A worker says what it would like and is called when there is something, or when its time is over. Its wish goes into
@@ -35,7 +46,7 @@ enum class TokenOf { kNode, kWorker };
 class Claimer final : public Loop {
  public:
   // Tasks, or an empty list when the time is over; or why there are none. False if the worker is gone: then what it
-  // was given is released at once.
+  // was given is released at once, unless the token is its own.
   using Deliver = std::function<bool(Result<std::vector<LeasedTask>>)>;
   using Ticket = std::uint64_t;
 
@@ -46,9 +57,13 @@ class Claimer final : public Loop {
   // Waits for tasks until `deadline` at most. The wish must pass check_claim_wish().
   Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver, TokenOf token_of = TokenOf::kNode);
 
-  // The worker is gone. True if it was waiting: then it is not called any more. False if its claim is under way: then
-  // it is called, and says that it is gone.
-  bool forget(Ticket ticket);
+  // The worker is gone. If it was waiting, it is not called any more.
+  enum class Forgotten {
+    kHeldNothing,   // it was waiting
+    kMayHoldTasks,  // it was waiting, and the answer to its last claim was lost
+    kIsUnderWay,    // its claim, if not over: then it is called, and says that it is gone
+  };
+  Forgotten forget(Ticket ticket);
 
   // Tasks have become ready in these queues.
   void on_ready(const std::vector<std::string>& queues);
@@ -82,17 +97,22 @@ class Claimer final : public Loop {
   };
   using Waitings = std::map<Ticket, Waiting>;  // who came first is served first
 
-  // The steps of run_once().
-  void finish_leftovers();
+  // The steps of run_once(). Once the store is away, none of them asks it again: each call may take long to fail.
+  void look_for_leftovers();
   Waitings take_due(MonotonicTime now);
   void find_lost_answers(Waitings& due);
   void claim(Waitings& due);
   void wait_on_or_give_up(Waitings& due, MonotonicTime now);
   bool wait_on(Waitings::node_type& each, MonotonicTime now);
+  void release_leftovers();
   bool is_draining() const;
   MonotonicTime next_run(MonotonicTime now);
 
   void deliver(Waiting& waiting, std::vector<LeasedTask> tasks);
+  bool may_look() const { return !is_away_ && looks_ < kMaxLooksInAPass; }
+  std::optional<std::vector<LeasedTask>> look(const ClaimWish& wish);  // nothing if the store does not say
+  void note_failure(const Error& error);
+  void bound_leftovers();
 
   TaskStore& tasks_;
   Logger log_;
@@ -113,10 +133,15 @@ class Claimer final : public Loop {
 
   // Used by run_once() only.
   MonotonicTime next_poll_;
-  std::vector<ClaimWish> uncertain_;    // of workers that gave up: what their tokens hold has to be released
-  std::vector<Settlement> unreleased_;  // what the store could not take back yet
-  bool has_failed_ = false;             // the store, in this pass
-  bool has_released_ = false;           // something is ready again, which those who wait have not heard yet
+  std::deque<ClaimWish> uncertain_;    // of workers that gave up: what their tokens hold has to be released
+  std::deque<Settlement> unreleased_;  // what the store could not take back yet
+  bool has_dropped_ = false;           // some of these two, since both were empty
+  bool has_released_ = false;          // something is ready again, which those who wait have not heard yet
+
+  // Of one pass.
+  bool has_failed_ = false;  // the store, in whatever way
+  bool is_away_ = false;     // the store
+  std::size_t looks_ = 0;    // how many claims were looked up
 };
 
 }  // namespace horae

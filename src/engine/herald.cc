@@ -89,32 +89,32 @@ HeraldMessage Herald::take_message() {
 
 bool Herald::send() {
   HeraldMessage message;
-  bool has_more = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!has_news()) return false;
+    if (!has_news()) return true;
     message = take_message();
-    has_more = has_news();
   }
-  if (bulletin_ == nullptr) return has_more;
-  if (const auto told = bulletin_->tell(format_herald_message(message)); !told.ok()) {
-    log_.debug("cannot tell the other nodes", {{"reason", told.error().message}});
-  }
-  return has_more;
+  if (bulletin_ == nullptr) return true;
+  const auto told = bulletin_->tell(format_herald_message(message));
+  if (told.ok()) return true;
+  log_.debug("cannot tell the other nodes", {{"reason", told.error().message}});
+  const std::lock_guard lock(mutex_);
+  news_.hints_lost = news_.hints_lost || message.hints_lost || !message.hints.empty();
+  return false;
+}
+
+bool Herald::has_more() {
+  const std::lock_guard lock(mutex_);
+  return has_news();
 }
 
 MonotonicTime Herald::run_once(MonotonicTime now) {
-  if (now >= next_send_) {
-    const bool has_more = send();
-    next_send_ = now + options_.interval;
-    return has_more ? next_send_ : now + kUntilWoken;
-  }
-  const std::lock_guard lock(mutex_);
-  return has_news() ? next_send_ : now + kUntilWoken;
+  if (now >= next_send_) next_send_ = now + (send() ? options_.interval : options_.retry);
+  return has_more() ? next_send_ : now + kUntilWoken;
 }
 
 void Herald::send_all() {
-  while (send()) {
+  while (has_more() && send()) {
   }
 }
 

@@ -16,11 +16,13 @@ namespace horae {
 
 struct HeraldOptions {
   Duration interval = std::chrono::milliseconds(5);  // between two messages, in which the next one gathers
+  Duration retry = std::chrono::seconds(1);          // after a message that could not be sent
   std::size_t max_hints = 1'000;                     // that may wait; beyond, they are lost, and the others told so
 };
 
 // The first news go at once, and those of the next moments together. While there are no other nodes nothing is gathered
-// and nothing sent. All of it are hints: what is lost is found by the Lookout of the others.
+// and nothing sent. All of it are hints: what is lost is found by the Lookout of the others, but for hints to readers
+// of events, of which the next message says that they are lost.
 //
 // Threads: run_once() and send_all() one at a time; all else from any thread at once.
 class Herald final : public Loop {
@@ -48,7 +50,7 @@ class Herald final : public Loop {
   std::string_view name() const override { return "herald"; }
   MonotonicTime run_once(MonotonicTime now) override;
 
-  // The node is about to stop: sends what has gathered.
+  // The node is about to stop: sends what has gathered, as long as that works.
   void send_all();
 
  private:
@@ -56,9 +58,10 @@ class Herald final : public Loop {
   template <typename Note>
   void gather(Note note);
 
+  bool has_more();
   bool has_news() const;         // with mutex_ held
   HeraldMessage take_message();  // with mutex_ held
-  bool send();                   // true if there is more
+  bool send();                   // false if it could not be told
 
   const std::string self_;
   Logger log_;

@@ -134,6 +134,28 @@ TEST_F(HeraldTest, HintsThatCannotBeSentAreLostAndTheOthersKnow) {
   }
 }
 
+TEST_F(HeraldTest, HintsOfAMessageThatFailedAreLostAndTheOthersKnow) {
+  bulletin_.is_away = true;
+  herald_.hint("x");
+  EXPECT_EQ(run(), clock_.now() + 1000ms) << "it tries again, but not all the time";
+  clock_.advance(1000ms);
+  EXPECT_EQ(run(), clock_.now() + 1000ms) << "that they are lost is not forgotten, either";
+  bulletin_.is_away = false;
+  herald_.hint("y");
+  clock_.advance(1000ms);
+  EXPECT_GT(run(), clock_.now() + 1000ms);
+  EXPECT_THAT(bulletin_.told, ElementsAre(HeraldMessage{.from = "worker-7", .hints_lost = true, .hints = {"y"}}));
+}
+
+TEST_F(HeraldTest, ANodeThatStopsTriesOnce) {
+  bulletin_.is_away = true;
+  herald_.hint("x");
+  herald_.send_all();
+  bulletin_.is_away = false;
+  herald_.send_all();
+  EXPECT_THAT(bulletin_.told, ElementsAre(HeraldMessage{.from = "worker-7", .hints_lost = true}));
+}
+
 TEST_F(HeraldTest, TooManyNamesOfQueuesBecomeAnywhere) {
   std::vector<std::string> queues;
   for (int i = 0; i < 100; ++i) queues.push_back(std::to_string(i) + std::string(100, 'q'));

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "base/quote.h"
-#include "http/json_writer.h"
-#include "http/task_json.h"
+#include "http/claim_answer.h"
 
 namespace horae {
 namespace {
@@ -59,14 +58,6 @@ std::optional<TaskId> task_of(const Call& call) {
   if (call.route->pattern.find("{id}") == std::string_view::npos) return std::nullopt;
   const auto id = parse_uuid(call.arguments[0]);
   return id.ok() ? std::optional(*id) : std::nullopt;
-}
-
-std::string leased_tasks(const std::vector<LeasedTask>& tasks) {
-  std::string json;
-  JsonObject object(json);
-  append_json_array(object.key("tasks"), tasks, append_leased_task);
-  object.end();
-  return json;
 }
 
 }  // namespace
@@ -154,8 +145,8 @@ void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& cla
   const MonotonicTime deadline = parts_.clock.now() + wait;
   const Claimer::Ticket ticket = parts_.claimer.wait(
       claim.wish, deadline,
-      [this, id, call, wish = claim.wish](Result<std::vector<LeasedTask>> given) {
-        return deliver(id, call, wish, std::move(given));
+      [this, id, call, claim](Result<std::vector<LeasedTask>> given) {
+        return deliver(id, call, claim, std::move(given));
       },
       claim.has_token ? TokenOf::kWorker : TokenOf::kNode);
   if (wait > Duration::zero()) call->responder.on_gone([this, id, ticket] { forget(id, ticket); });
@@ -179,13 +170,13 @@ void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
 
 // The worker is gone. If its claim is under way, deliver() hears of it.
 void Api::forget(WaitId id, Claimer::Ticket ticket) {
-  if (!parts_.claimer.forget(ticket)) return;
+  if (parts_.claimer.forget(ticket) == Claimer::Forgotten::kIsUnderWay) return;
   const std::lock_guard lock(mutex_);
   waits_.erase(id);
 }
 
-// Called by the claimer. False: take the tasks back.
-bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
+// Called by the claimer. False: the worker is gone.
+bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimBody& claim,
                   Result<std::vector<LeasedTask>> given) {
   {
     const std::lock_guard lock(mutex_);
@@ -196,24 +187,35 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
     call->fail(given.error());
     return true;
   }
-  std::string json = leased_tasks(*given);
-  call->answer({.body = std::move(json)}, [this, wish, tasks = std::move(*given)](bool sent) {
-    if (!sent) release(wish, tasks);
-  });
+  const std::vector<LeasedTask> surplus = take_surplus(*given);
+  release(claim.wish, releases_of(claim.wish.owner, surplus), "they do not fit into one answer");
+  Exchange::Sent sent = {};
+  if (!claim.has_token) {  // with a token of its own the worker may have asked elsewhere, and got them
+    sent = [this, wish = claim.wish, releases = releases_of(claim.wish.owner, *given)](bool was_sent) {
+      if (!was_sent) release(wish, releases, "the worker was gone before it got them");
+    };
+  }
+  call->answer({.body = leased_tasks_json(*given)}, std::move(sent));
   return true;
 }
 
 // They were never started, so it costs no try. If this fails as well, the leases expire.
-void Api::release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks) {
-  std::vector<Settlement> releases = releases_of(wish.owner, tasks);
+void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason) {
   if (releases.empty()) return;
-  parts_.log.info("a worker was gone before it got its tasks", {{"owner", wish.owner}, {"tasks", releases.size()}});
+  parts_.log.info("tasks are given back",
+                  {{"owner", wish.owner}, {"tasks", releases.size()}, {"reason", std::string(reason)}});
   parts_.combiner.settle(std::move(releases), [this, queues = wish.queues](const auto&) { parts_.on_ready(queues); });
 }
 
 void Api::end_wait(const Wait& wait) {
-  // If its claim is under way, it is delivered soon.
-  if (parts_.claimer.forget(wait.ticket)) wait.call->answer(200, leased_tasks({}));
+  switch (parts_.claimer.forget(wait.ticket)) {
+    case Claimer::Forgotten::kHeldNothing:
+      return wait.call->answer(200, leased_tasks_json({}));
+    case Claimer::Forgotten::kMayHoldTasks:
+      return wait.call->fail(Error{ErrorCode::kUnavailable, "the node stops, and the store is away: ask another one"});
+    case Claimer::Forgotten::kIsUnderWay:
+      return;  // it is delivered soon
+  }
 }
 
 void Api::end_waits() {

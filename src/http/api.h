@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -104,12 +105,12 @@ class Api {
 
   void audit(const Call& call, int status);
   void log_failure(const Call& call, int status, std::string_view reason);
-  bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
+  bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimBody& claim,
                Result<std::vector<LeasedTask>> given);
   void set_ticket(WaitId id, Claimer::Ticket ticket);
   void forget(WaitId id, Claimer::Ticket ticket);
   void end_wait(const Wait& wait);
-  void release(const ClaimWish& wish, const std::vector<LeasedTask>& tasks);
+  void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
   const ApiParts parts_;
   const Gate gate_;

@@ -52,9 +52,16 @@ std::uint64_t EventRing::newest() const {
 }
 
 EventRing::ReaderId EventRing::join(std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
-  wakes_[next_reader_] = std::make_shared<const std::function<void()>>(std::move(wake));
-  return next_reader_++;
+  ReaderId reader = 0;
+  bool is_first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_first = wakes_.empty();
+    reader = next_reader_++;
+    wakes_[reader] = std::make_shared<const std::function<void()>>(std::move(wake));
+  }
+  if (is_first) first_reader_();
+  return reader;
 }
 
 void EventRing::leave(ReaderId reader) {

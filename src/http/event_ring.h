@@ -60,12 +60,17 @@ class EventRing {
   void leave(ReaderId reader);
   std::size_t readers() const;
 
+  // Has `begun` called when somebody reads after a time without readers, on the thread of that one. Before the first
+  // join().
+  void set_first_reader(std::function<void()> begun) { first_reader_ = std::move(begun); }
+
  private:
   void make_room();                 // with mutex_ held
   void remember_queue(Hint& hint);  // with mutex_ held
   void wake_readers() const;
 
   const std::size_t capacity_;
+  std::function<void()> first_reader_ = [] {};
 
   mutable std::mutex mutex_;
   std::vector<Hint> hints_;       // guarded by mutex_; number n is at n % capacity

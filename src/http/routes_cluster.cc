@@ -1,5 +1,6 @@
 // /v1/events, /v1/nodes and why a task waits: what shows how the cluster is.
 
+#include <algorithm>
 #include <memory>
 
 #include "http/api.h"
@@ -51,6 +52,19 @@ void stream_events(Api& api, const CallPtr& call) {
 
 // ---- Why a task waits ----
 
+// While the scheduler is stopped all queues are closed, which says nothing of this one.
+Result<bool> is_paused(QueueStore& queues, const std::string& name, bool is_scheduler_running) {
+  if (is_scheduler_running) {
+    const auto closed = queues.closed(std::span(&name, 1));
+    if (!closed.ok()) return closed.error();
+    return !closed->empty();
+  }
+  const auto list = queues.queues();
+  if (!list.ok()) return list.error();
+  return std::ranges::any_of(list->queues,
+                             [&](const QueueInfo& queue) { return queue.name == name && queue.settings.paused; });
+}
+
 Result<Circumstances> circumstances_of(const Api& api, const Task& task) {
   const ApiParts& parts = api.parts();
   Circumstances known{.task = task, .now = {}};
@@ -61,10 +75,9 @@ Result<Circumstances> circumstances_of(const Api& api, const Task& task) {
   const auto running = parts.queues.scheduler_running();
   if (!running.ok()) return running.error();
   known.is_scheduler_running = *running;
-  const std::vector<std::string> queue = {task.queue};
-  const auto closed = parts.queues.closed(queue);
-  if (!closed.ok()) return closed.error();
-  known.is_queue_paused = *running && !closed->empty();
+  const auto paused = is_paused(parts.queues, task.queue, *running);
+  if (!paused.ok()) return paused.error();
+  known.is_queue_paused = *paused;
   const auto ahead = parts.cluster.ahead(task.id, kMostAhead);
   if (!ahead.ok()) return ahead.error();
   known.ahead = *ahead;

@@ -6,6 +6,7 @@
 #include "http/api.h"
 #include "http/batch_answer.h"
 #include "http/bodies.h"
+#include "http/claim_answer.h"
 #include "http/json_writer.h"
 #include "http/routes.h"
 #include "http/task_json.h"
@@ -27,18 +28,16 @@ void register_worker(Api& api, const CallPtr& call) {
   });
 }
 
-// A claim under a token that it was made with before gets what is still leased under it.
+// A claim under a token that it was made with before gets what is still leased under it. What does not fit into the
+// answer stays leased: the worker may have begun it, and asks again for what it has not.
 void claim_again(Api& api, const CallPtr& call, const ClaimBody& claim) {
   api.read(call, [&api, call, claim] {
     auto held = api.parts().tasks.leases_of(claim.wish.token);
     if (!held.ok()) return call->fail(held.error());
     std::erase_if(*held, [&](const LeasedTask& task) { return !call->principal.allows(task.queue); });
     if (held->empty()) return api.wait_for_tasks(call, claim);
-    std::string json;
-    JsonObject object(json);
-    append_json_array(object.key("tasks"), *held, append_leased_task);
-    object.end();
-    call->answer(200, std::move(json));
+    (void)take_surplus(*held);
+    call->answer(200, leased_tasks_json(*held));
   });
 }
 
@@ -119,7 +118,10 @@ std::vector<Route> worker_routes() {
                   "leased under it",
        .access = Access::kWork,
        .body = "Claim",
-       .answers = {{200, "Tasks, the most urgent first; none if the time is over", "LeasedTasks"},
+       .answers = {{200,
+                    "Tasks, the most urgent first; none if the time is over. Fewer than `max` may come, although more "
+                    "are ready: specs and checkpoints of one answer are 8 MiB at most, or one task",
+                    "LeasedTasks"},
                    {422, "The claim is not allowed"},
                    {503, "The store is away; repeat with the same token"}},
        .handle = claim_tasks},

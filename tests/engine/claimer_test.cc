@@ -1,34 +1,13 @@
-#include "engine/claimer.h"
-
 #include <utility>
 
-#include "tests/engine/engine.h"
+#include "tests/engine/claimer.h"
 
 namespace horae::testing {
 namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-// A worker that waits, and what it was told.
-struct Worker {
-  std::vector<LeasedTask> tasks;
-  int calls = 0;
-  bool is_gone = false;
-  std::optional<ErrorCode> failure;
-
-  Claimer::Deliver deliver() {
-    return [this](Result<std::vector<LeasedTask>> told) {
-      ++calls;
-      if (told.ok()) {
-        if (!is_gone) tasks = std::move(*told);
-      } else {
-        failure = told.error().code;
-      }
-      return !is_gone;
-    };
-  }
-};
+using Worker = WaitingWorker;
 
 TEST_P(ClaimerLoop, GivesAllWaitingWorkersTheirTasksInOneClaim) {
   Claimer claimer(faulty(), log(), [] {});
@@ -201,8 +180,8 @@ TEST_P(ClaimerLoop, AForgottenWorkerIsNotCalled) {
   (void)submit();
   Worker worker;
   const auto ticket = claimer.wait(wish(), node_now() + 1min, worker.deliver());
-  EXPECT_TRUE(claimer.forget(ticket));
-  EXPECT_FALSE(claimer.forget(ticket));
+  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kHeldNothing);
+  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kIsUnderWay);
   claimer.run_once(node_now());
   EXPECT_EQ(worker.calls, 0);
   EXPECT_EQ(queue().ready, 1);
@@ -273,6 +252,52 @@ TEST_P(ClaimerLoop, TasksOfAWorkerThatCanAskAgainWithItsTokenAreLeftToIt) {
   EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
 }
 
+TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneGotUnderItsOwnTokenIsLeftToIt) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  worker.is_gone = true;
+  const ClaimWish its_own = wish();
+  claimer.wait(its_own, node_now() + 1min, worker.deliver(), TokenOf::kWorker);
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 1);
+  EXPECT_TRUE(claimer.is_empty());
+  EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1)) << "it may have asked another node by now";
+}
+
+TEST_P(ClaimerLoop, ALostAnswerUnderItsOwnTokenIsLeftToAWorkerThatIsGone) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  const ClaimWish its_own = wish();
+  claimer.wait(its_own, node_now() + 1min, worker.deliver(), TokenOf::kWorker);
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  worker.is_gone = true;
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 1);
+  EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
+}
+
+TEST_P(ClaimerLoop, ForgettingAWorkerWithATokenOfItsOwnLeavesItsTasksToIt) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit();
+  Worker worker;
+  const ClaimWish its_own = wish();
+  const auto ticket = claimer.wait(its_own, node_now() + 1min, worker.deliver(), TokenOf::kWorker);
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kMayHoldTasks);
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 0);
+  EXPECT_TRUE(claimer.is_empty());
+  EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
+}
+
 TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
@@ -280,7 +305,7 @@ TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {
   const auto ticket = claimer.wait(wish(), node_now() + 1min, worker.deliver());
   faulty().fault = FaultyTasks::Fault::kAfter;
   claimer.run_once(node_now());
-  EXPECT_TRUE(claimer.forget(ticket));
+  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kMayHoldTasks);
   faulty().fault = FaultyTasks::Fault::kNone;
   pass(1s);
   claimer.run_once(node_now());

@@ -57,6 +57,7 @@ class LookoutLoop : public EngineTest {};
   HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)    \
   HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)     \
   HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)     \
+  HORAE_STORE_CONTRACT_PART(ClaimerOutage, maker)   \
   HORAE_STORE_CONTRACT_PART(LookoutLoop, maker)     \
   HORAE_STORE_CONTRACT_PART(DispatcherLoops, maker) \
   HORAE_STORE_CONTRACT_PART(DispatcherCrash, maker) \

@@ -1,3 +1,4 @@
+#include "tests/engine/claimer.h"
 #include "tests/engine/node.h"
 #include "tests/store_contract/postgres_backend.h"
 

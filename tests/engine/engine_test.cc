@@ -1,3 +1,4 @@
+#include "tests/engine/claimer.h"
 #include "tests/engine/node.h"
 #include "tests/store_contract/model_backend.h"
 #include "tests/store_contract/sqlite_backend.h"
@@ -16,6 +17,7 @@ const BackendMaker kSqlite{"sqlite", make_sqlite_backend};
 HORAE_EACH_STORE(PromoterLoop)
 HORAE_EACH_STORE(MonitorLoop)
 HORAE_EACH_STORE(ClaimerLoop)
+HORAE_EACH_STORE(ClaimerOutage)
 HORAE_EACH_STORE(LookoutLoop)
 HORAE_EACH_STORE(DispatcherLoops)
 HORAE_EACH_STORE(DispatcherCrash)

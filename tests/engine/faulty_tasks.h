@@ -21,6 +21,7 @@ class FaultyTasks final : public TaskStore {
   ErrorCode code = ErrorCode::kUnavailable;  // what the caller is told
   int calls = 0;
   int claims = 0;                                      // calls, with whatever number of wishes
+  int looks = 0;                                       // calls of leases_of()
   std::function<void()> before_claims_answer = [] {};  // when a claim is done, and its caller does not know it yet
 
   // The caller's process dies at its n-th call from now on, before or after the call's work: Crash is thrown.
@@ -40,6 +41,7 @@ class FaultyTasks final : public TaskStore {
     });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
+    ++looks;
     return call([&] { return store_.leases_of(token); });
   }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {

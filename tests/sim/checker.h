@@ -13,6 +13,7 @@ namespace horae::sim {
 //   doubled     one intent of a client becomes one task, an attempt is given once, a slot works on one attempt
 //   stale       what is accepted comes from the owner of the present attempt; what is repeated was accepted before
 //   refused     what the present owner says is accepted
+//   taken       no attempt is released that its worker has begun
 //   final       a task that has ended stays as it ended; cancelled stays cancelled
 //   overlap     a task is leased only when it is ready, with the next attempt
 //   early       no lease expires before its time, no task starts before it is due

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using ::testing::Contains;
 using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const Instant kBegin{1'800'000'000s};
 constexpr Duration kLease = 10s;
@@ -134,6 +135,15 @@ TEST(Checker, SeesAnOwnerThatIsRefused) {
   Tale tale;
   tale.submit(1).claim(1).settle(Event::kComplete, 1, 1, "worker-1", Verdict::kStaleAttempt);
   EXPECT_THAT(tale.check(), Violates("refused"));
+}
+
+TEST(Checker, SeesAnAttemptThatIsTakenFromItsWorker) {
+  Tale tale;
+  tale.submit(1).claim(1);
+  EXPECT_THAT(Tale(tale).settle(Event::kRelease, 1, 1, "worker-1", Verdict::kAccepted, State::kReady).check(),
+              Not(Violates("taken")));
+  tale.tell(WorkBegins{id_of(1), 1}).settle(Event::kRelease, 1, 1, "worker-1", Verdict::kAccepted, State::kReady);
+  EXPECT_THAT(tale.check(), Violates("taken"));
 }
 
 TEST(Checker, SeesACancelThatIsOverwritten) {

@@ -58,6 +58,9 @@ struct Teller {
   std::string operator()(const RunEnds& told) const {
     return fmt::format("ends the run of {} attempt {}", short_id(told.task), told.attempt);
   }
+  std::string operator()(const WorkBegins& told) const {
+    return fmt::format("a worker begins {} attempt {}", short_id(told.task), told.attempt);
+  }
   std::string operator()(const NodeGone&) const { return "is gone"; }
   std::string operator()(const Phase& told) const {
     switch (told.kind) {

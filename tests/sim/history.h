@@ -113,6 +113,12 @@ struct RunEnds {
   int attempt = 0;
 };
 
+// A worker begins to work on an attempt that it was given.
+struct WorkBegins {
+  TaskId task;
+  int attempt = 0;
+};
+
 // The node is gone, with all that ran in it.
 struct NodeGone {};
 
@@ -128,8 +134,9 @@ struct Phase {
   Kind kind = Kind::kChaos;
 };
 
-using What = std::variant<Submitted, Acknowledged, Claimed, Settled, Cancelled, Promoted, Extended, Expired, Purged,
-                          QueueSet, SchedulerSet, StoreAway, Waiting, WaitOver, RunBegins, RunEnds, NodeGone, Phase>;
+using What =
+    std::variant<Submitted, Acknowledged, Claimed, Settled, Cancelled, Promoted, Extended, Expired, Purged, QueueSet,
+                 SchedulerSet, StoreAway, Waiting, WaitOver, RunBegins, RunEnds, WorkBegins, NodeGone, Phase>;
 
 struct Record {
   Instant at;     // the store's clock

@@ -157,6 +157,9 @@ void Judge::apply(const Settled& told, Life& life) {
   if (told.event == Event::kHeartbeat) return ledger_.extend(life, told.lease, now_);
   Attempt& attempt = life.attempts.back();
   attempt.ended = told.event;
+  if (told.event == Event::kRelease && attempt.is_begun) {
+    violate("taken", told.task, fmt::format("is taken from {}, which works on attempt {}", told.owner, told.attempt));
+  }
   if (told.event == Event::kYield || told.event == Event::kRelease) {
     expect_state(told, State::kReady);
     return ledger_.return_to_ready(life, now_, node_);
@@ -271,6 +274,14 @@ void Judge::take(const RunBegins& told) {
 }
 
 void Judge::take(const RunEnds& told) { running_at_[node_].erase({told.task, told.attempt}); }
+
+void Judge::take(const WorkBegins& told) {
+  Life* life = ledger_.find(told.task);
+  if (life == nullptr || !has_begun(*life, told.attempt)) {
+    return violate("stale", told.task, "is worked on without a lease");
+  }
+  life->attempts[static_cast<std::size_t>(told.attempt - 1)].is_begun = true;
+}
 
 void Judge::take(const NodeGone&) {
   running_at_.erase(node_);

@@ -40,6 +40,7 @@ class Judge {
   void take(const WaitOver& told);
   void take(const RunBegins& told);
   void take(const RunEnds& told);
+  void take(const WorkBegins& told);
   void take(const NodeGone& told);
   void take(const Phase& told);
 

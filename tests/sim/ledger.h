@@ -17,6 +17,7 @@ namespace horae::sim {
 struct Attempt {
   std::string owner;
   std::optional<Event> ended;
+  bool is_begun = false;               // its worker has it, and works on it
   bool is_retried = false;             // it ended by an abort, and the task will be tried again
   std::vector<std::string> late = {};  // owners whose results for it came too late
 };

@@ -46,6 +46,7 @@ constexpr std::array kMutants = std::to_array<Mutant>({
     {"never_polls", kLiveness, "[27] the claimer waits for wake-ups that may never come"},
     {"lost_answer_is_forgotten", kLiveness, "[25] a claim without an answer is taken for one that got nothing"},
     {"gone_workers_keep_tasks", kLiveness, "what a worker that hung up was given is not released"},
+    {"workers_token_is_released", kSafety, "[25] what a worker got at another node by its token is taken from it"},
     {"heartbeats_stop_in_drain", kLiveness, "[11] a worker that leaves stops beating before its last task has ended"},
     // The node's own slots
     {"slot_booked_twice", kSafety, "a chore starts in a slot that is taken"},

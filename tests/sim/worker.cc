@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kLongShare = 0.1;      // of the attempts outlast their lease several times
 constexpr double kStubbornShare = 0.3;  // of the losses of a lease are not heeded
+constexpr double kOwnTokenShare = 0.3;  // of the claims are made under a token of the worker's own
 
 }  // namespace
 
@@ -62,8 +63,9 @@ void Worker::drain() {
 
 void Worker::leave_if_done() {
   if (!is_draining_ || !runs_.empty() || id_.empty()) return;
-  // It waits for the answer to its last wish, or it hangs up.
-  if (!is_asking_ || world_.chance.happens(0.5)) start();
+  // It waits for the answer to its last wish, or it hangs up, unless nobody would give back what its token holds.
+  if (is_asking_ && (token_of_ == TokenOf::kWorker || world_.chance.happens(0.5))) return;
+  start();
 }
 
 // ---- Tasks come ----
@@ -78,13 +80,26 @@ void Worker::ask_for_tasks() {
                  .token = world_.ids.next(),
                  .lease = world_.plan.lease};
   for (int queue = 0; queue < world_.plan.queues; ++queue) wish.queues.push_back(fmt::format("queue-{}", queue));
+  token_of_ = world_.chance.happens(kOwnTokenShare) ? TokenOf::kWorker : TokenOf::kNode;
+  ask(wish);
+}
+
+void Worker::ask(const ClaimWish& wish) {
   const Duration wait = world_.plan.lease * 3;
+  // With a token of its own it may lose patience before the node does: what the node gets for it meanwhile is found by
+  // the token at another one. What nobody asks for again expires, so it does that in chaos only.
+  const bool is_hasty = token_of_ == TokenOf::kWorker && world_.in_chaos();
+  const Duration patience = is_hasty ? world_.chance.around(world_.plan.lease / 4) : wait + world_.plan.lease / 2;
   network_.ask<std::vector<LeasedTask>>(
-      peer_, network_.any_node(), {.patience = wait + world_.plan.lease / 2},
-      [wish, wait](NodeLife& node, const Network::Reply<std::vector<LeasedTask>>& reply) {
-        node.wait_for_tasks(wish, wait, reply);
+      peer_, network_.any_node(), {.patience = patience},
+      [wish, wait, token_of = token_of_](NodeLife& node, const Network::Reply<std::vector<LeasedTask>>& reply) {
+        node.wait_for_tasks(wish, wait, token_of, reply);
       },
-      [this](Result<std::vector<LeasedTask>> tasks) { take(std::move(tasks)); });
+      [this, wish](Result<std::vector<LeasedTask>> tasks) {
+        const bool asks_again = !tasks.ok() && token_of_ == TokenOf::kWorker;
+        if (asks_again) return network_.later(peer_, soon(), [this, wish] { ask(wish); });
+        take(std::move(tasks));
+      });
 }
 
 void Worker::take(Result<std::vector<LeasedTask>> tasks) {
@@ -103,6 +118,7 @@ void Worker::begin(const LeasedTask& task) {
     runs_[key].is_ending = true;
     return tell(key, settlement(Event::kRelease, task));
   }
+  world_.record(WorkBegins{task.id, task.attempt});
   const bool is_long = world_.chance.happens(kLongShare);
   const Duration work = world_.chance.around(is_long ? world_.plan.lease * 3 : world_.plan.work);
   network_.later(peer_, work, [this, key] { finish(key); });

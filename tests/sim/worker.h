@@ -10,8 +10,9 @@
 
 namespace horae::sim {
 
-// It asks for tasks while it has room, beats for each one, and says how each ended until somebody has heard it. It may
-// die, stand still past its leases and go on as if nothing had happened, be cut off, or leave in good order.
+// It asks for tasks while it has room, at times under a token of its own until it is answered, beats for each one, and
+// says how each ended until somebody has heard it. It may die, stand still past its leases and go on as if nothing had
+// happened, be cut off, or leave in good order.
 class Worker {
  public:
   Worker(World& world, Network& network) : world_(world), network_(network) {}
@@ -32,6 +33,7 @@ class Worker {
 
   void register_again();
   void ask_for_tasks();
+  void ask(const ClaimWish& wish);
   void take(Result<std::vector<LeasedTask>> tasks);
   void begin(const LeasedTask& task);
   void beat(const RunKey& key);
@@ -50,6 +52,7 @@ class Worker {
   std::string id_;
   std::map<RunKey, Run> runs_;
   bool is_asking_ = false;
+  TokenOf token_of_ = TokenOf::kNode;  // of what it asks
   bool is_draining_ = false;
 };
 

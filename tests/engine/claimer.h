@@ -1,0 +1,71 @@
+// What tests of the claimer share.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/claimer.h"
+#include "tests/engine/engine.h"
+
+namespace horae::testing {
+
+// A worker that waits, and what it was told.
+struct WaitingWorker {
+  std::vector<LeasedTask> tasks;
+  int calls = 0;
+  bool is_gone = false;
+  std::optional<ErrorCode> failure;
+
+  Claimer::Deliver deliver() {
+    return [this](Result<std::vector<LeasedTask>> told) {
+      ++calls;
+      if (told.ok()) {
+        if (!is_gone) tasks = std::move(*told);
+      } else {
+        failure = told.error().code;
+      }
+      return !is_gone;
+    };
+  }
+};
+
+// A claimer whose store fails.
+class ClaimerOutage : public EngineTest {
+ protected:
+  // Workers whose claims got no answer.
+  void let_wait(std::size_t count, Duration patience) {
+    for (std::size_t i = 0; i < count; ++i) {
+      claimer_.wait(wish(), node_now() + patience, workers_.emplace_back().deliver());
+    }
+    faulty().fault = FaultyTasks::Fault::kBefore;
+    while (claimer_.run_once(node_now()) <= node_now()) {
+    }
+  }
+
+  void let_give_up(std::size_t count) {
+    let_wait(count, 500ms);
+    pass(500ms);
+    claimer_.run_once(node_now());
+  }
+
+  // How often the store is asked by a pass, whatever for.
+  int calls_of_a_pass() {
+    const int before = faulty().calls;
+    claimer_.run_once(node_now());
+    return faulty().calls - before;
+  }
+
+  // The store is back, and it is time to try again.
+  void mend() {
+    faulty().fault = FaultyTasks::Fault::kNone;
+    faulty().looks = 0;
+    pass(1s);
+  }
+
+  Claimer claimer_{faulty(), log(), [] {}};
+  std::deque<WaitingWorker> workers_;
+};
+
+}  // namespace horae::testing
