@@ -57,7 +57,7 @@ function(horae_fuzzer name)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   set(found "${CMAKE_CURRENT_BINARY_DIR}/${name}.found")
   file(MAKE_DIRECTORY "${found}")
-  add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=20 -max_len=128
+  add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=20 -max_len=4096
            -artifact_prefix=${found}/crash- ${found} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_CORPUS})
 endfunction()
 

@@ -10,5 +10,5 @@ for corpus in tests/fuzz/corpus/*/; do
   found=build/fuzz/found/$name
   mkdir -p "$found"
   echo "fuzzing $name for $seconds s (new inputs in $found)"
-  "$program" -max_total_time="$seconds" -max_len=256 -print_final_stats=1 -artifact_prefix="$found/crash-" "$found" "$corpus"
+  "$program" -max_total_time="$seconds" -max_len=8192 -print_final_stats=1 -artifact_prefix="$found/crash-" "$found" "$corpus"
 done

@@ -122,10 +122,15 @@ int fail(const Context& context, std::string_view command, const ClientOptions& 
   return fail(context, command, error);
 }
 
+int misuse(const Context& context, std::string_view command, const Error& error) {
+  context.console.err << fmt::format("horae {}: {}\n", command, printable(error.message));
+  return kMisused;
+}
+
 int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Ask& ask,
              Show show) {
   auto client = NodeClient::open(context, options);
-  if (!client.ok()) return fail(context, command, client.error());
+  if (!client.ok()) return misuse(context, command, client.error());
   const auto reply = ask(*client);
   if (!reply.ok()) return fail(context, command, options, *client, reply.error());
   return show_reply(context, command, options, *reply, show);

@@ -76,6 +76,9 @@ int fail(const Context& context, std::string_view command, const Error& error);
 int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
          const Error& error);
 
+// Tells why the command line cannot be followed, of which nothing was tried.
+int misuse(const Context& context, std::string_view command, const Error& error);
+
 // A command that is one call: opens the client, asks, and shows the answer; with --json as the node's exact bytes, and
 // then `show` only decides what to exit with.
 using Ask = std::function<Result<std::string>(NodeClient&)>;

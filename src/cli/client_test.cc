@@ -17,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr const char* kId = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
 
@@ -131,6 +132,48 @@ TEST_F(ClientTest, ALostAnswerToASubmitSaysHowToRepeatIt) {
   const auto printed = terminal_.type({"task", "submit", "mail", "1", "--id", kId});
   EXPECT_THAT(printed.err, HasSubstr(std::string("the same command with --id ") + kId + " makes no second task"));
   EXPECT_EQ(printed.exit_code, kTryAgain);
+}
+
+TEST_F(ClientTest, ALostAnswerToASubmitWithInNamesTheTimeToRepeatItWith) {
+  answer({problem(503, "the store is away"), {.status = 201, .body = "{}"}});
+  const std::vector<std::string> line = {"task", "submit", "mail", "1", "--key", "k"};
+  auto with_in = line;
+  with_in.insert(with_in.end(), {"--in", "1h"});
+  const auto printed = terminal_.type(with_in);
+  EXPECT_EQ(printed.exit_code, kTryAgain);
+  EXPECT_THAT(printed.err, HasSubstr(" instead of --in makes no second task"));
+  const std::size_t begin = printed.err.find("--at ") + 5;
+  auto repeated = line;
+  repeated.insert(repeated.end(), {"--at", printed.err.substr(begin, printed.err.find(' ', begin) - begin)});
+  (void)terminal_.type(repeated);
+  ASSERT_THAT(asked(), SizeIs(2));
+  EXPECT_EQ(asked()[0], asked()[1]) << "what the hint says is not the same request";
+}
+
+TEST_F(ClientTest, AConflictOfASubmitWithInSaysWhy) {
+  answer({problem(409, "key k: is another task")});
+  const auto printed = terminal_.type({"task", "submit", "mail", "1", "--key", "k", "--in", "1h"});
+  EXPECT_THAT(printed.err, HasSubstr("name the time with --at"));
+  EXPECT_EQ(printed.exit_code, kFailed);
+  EXPECT_THAT(terminal_.type({"task", "submit", "mail", "1", "--key", "k"}).err, Not(HasSubstr("--at")));
+}
+
+TEST_F(ClientTest, NodesAreListed) {
+  answer({{.body = R"({"nodes":[{"id":"worker-1","address":"http://a:1","version":"0.1.0","started_at":"S",)"
+                   R"("last_seen":"L"},{"id":"worker-2","address":"http://b:1","version":"0.2.0"}]})"}});
+  const auto printed = terminal_.type({"node", "list"});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.err;
+  EXPECT_THAT(asked(), ElementsAre("GET /v1/nodes"));
+  for (const char* text : {"NODE", "LAST SEEN", "worker-1", "http://a:1", "0.1.0", "S", "L", "worker-2", "0.2.0"}) {
+    EXPECT_THAT(printed.out, HasSubstr(text));
+  }
+}
+
+TEST_F(ClientTest, TheDoctorNotesANodeOfAnotherVersion) {
+  answer({{.body = R"({"status":"ok","version":"99.0.0"})"}});
+  const auto printed = terminal_.type({"doctor", "--store", "sqlite::memory:"});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.out;
+  EXPECT_THAT(printed.out, HasSubstr("is of version 99.0.0, this program of "));
 }
 
 // ---- Waiting ----

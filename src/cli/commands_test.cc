@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -16,8 +17,10 @@ namespace horae::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class NodeTest : public ::testing::Test {
  protected:
@@ -75,6 +78,22 @@ TEST_F(NodeTest, AWaitSeesTheTaskEnd) {
   EXPECT_THAT(printed.out, HasSubstr("completed"));
 }
 
+TEST_F(NodeTest, ATaskThatWaitsIsExplained) {
+  const std::string id = world_.submit("mail");
+  (void)terminal_.type({"queue", "pause", "mail"});
+  const auto printed = terminal_.type({"task", "explain", id});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, AllOf(HasSubstr("task " + id + " of queue mail is ready:\n  "), HasSubstr("paused")));
+  EXPECT_THAT(terminal_.type({"task", "explain", id, "--json"}).out, HasSubstr(R"("reasons":[)"));
+  EXPECT_EQ(terminal_.type({"task", "explain", "0190f7c2-0a1b-7c3d-8e4f-0123456789ab"}).exit_code, kFailed);
+}
+
+TEST_F(NodeTest, NodesAreListedByARealNode) {
+  const auto printed = terminal_.type({"node", "list"});
+  EXPECT_EQ(printed.exit_code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("LAST SEEN"));
+}
+
 TEST_F(NodeTest, QueuesArePausedResumedAndSet) {
   EXPECT_THAT(terminal_.type({"queue", "list"}).out, HasSubstr("There are no queues yet"));
   (void)world_.submit("mail");
@@ -130,9 +149,37 @@ TEST_F(Doctor, FailsWhenSomethingIsBad) {
   EXPECT_EQ(terminal_.type({"doctor", "--store", "mysql://x"}).exit_code, kFailed);
 }
 
+TEST_F(Doctor, FindsAFolderThatCannotBeUsed) {
+  const std::string file = folder_.path() + "/file";
+  std::ofstream(file) << "x";
+  EXPECT_THAT(terminal_.type({"doctor", "--data", file}).out, HasSubstr("is not a folder: remove it, or set data"));
+  // No user can write there, not even root.
+  const auto closed = terminal_.type({"doctor", "--data", "/proc/self"});
+  EXPECT_EQ(closed.exit_code, kFailed);
+  EXPECT_THAT(closed.out, HasSubstr("this user cannot write to /proc/self: give it to whom the node runs as"));
+}
+
+TEST_F(Doctor, NotesAFolderThatOthersCanLookInto) {
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  EXPECT_THAT(terminal_.type({"doctor", "--data", folder_.path()}).out, HasSubstr("(mode 755): chmod 700 "));
+}
+
 TEST_F(Doctor, SpeaksJson) {
   const auto printed = terminal_.type({"doctor", "--data", folder_.path() + "/file", "--json"});
   EXPECT_THAT(printed.out, HasSubstr(R"([{"health":"good","what":"configuration","detail":)"));
+}
+
+TEST(Migrate, SpeaksJson) {
+  TestTerminal terminal;
+  const testing::TemporaryFolder folder;
+  const std::string store = "sqlite:" + folder.path() + "/horae.db";
+  const auto dry_run = terminal.type({"migrate", "--store", store, "--dry-run", "--json"});
+  EXPECT_EQ(dry_run.exit_code, kDone) << dry_run.err;
+  EXPECT_THAT(dry_run.out, AllOf(StartsWith(R"({"store":")" + store + R"(","from":0,"to":)"),
+                                 HasSubstr(R"("changed":false,"steps":[{"version":1,"name":"tasks"})")));
+  EXPECT_THAT(terminal.type({"migrate", "--store", store, "--json"}).out, HasSubstr(R"("changed":true,"steps":[{)"));
+  EXPECT_THAT(terminal.type({"migrate", "--store", store, "--json"}).out,
+              EndsWith("\"changed\":false,\"steps\":[]}\n"));
 }
 
 // ---- The command line itself ----
@@ -148,6 +195,11 @@ TEST(CommandLine, IsMisusedWithTwo) {
   EXPECT_EQ(terminal.type({"task", "submit", "mail", "{"}).exit_code, kMisused);
   EXPECT_EQ(terminal.type({"task", "submit", "mail", "1", "--every", "1h", "--wait"}).exit_code, kMisused);
   EXPECT_EQ(terminal.type({"task", "list", "--limmit", "1"}).exit_code, kMisused);
+  for (const char* noun : {"queue", "node", "token"}) {
+    const auto printed = terminal.type({noun, "list", "--timeout", "x"});
+    EXPECT_EQ(printed.exit_code, kMisused) << noun;
+    EXPECT_THAT(printed.err, HasSubstr("--timeout: ")) << noun;
+  }
 }
 
 TEST(CommandLine, SuggestsWhatMayHaveBeenMeant) {

@@ -68,10 +68,7 @@ std::vector<Finding> examine(const Context& context, const DoctorFlags& flags, N
 
 int run_doctor(const Context& context, const DoctorFlags& flags) {
   auto client = NodeClient::open(context, flags.client);
-  if (!client.ok()) {
-    context.console.err << "horae doctor: " << client.error().message << '\n';
-    return kMisused;
-  }
+  if (!client.ok()) return misuse(context, "doctor", client.error());
   const auto findings = examine(context, flags, *client);
   if (flags.client.json) {
     print_json(context.console, findings);

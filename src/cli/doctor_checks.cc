@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "app/open_store.h"
 #include "base/duration.h"
@@ -13,6 +14,7 @@
 #include "base/version.h"
 #include "cli/replies.h"
 #include "stores/postgres/postgres_store.h"
+#include "stores/postgres/rights.h"
 #include "stores/sqlite/sqlite_store.h"
 
 namespace horae::cli {
@@ -57,11 +59,31 @@ Finding durability_finding(const Store& store, const Config& config) {
                       fmt::join(config.postgres.allow_unsafe, ", "), store.description())};
 }
 
+constexpr std::size_t kShownRights = 3;
+
+// Who may do only some of it fails in the middle of something: at a migration, or at midnight when a new day begins.
+Finding rights_finding(const std::string& url) {
+  const auto rights = look_up_postgres_rights(url);
+  if (!rights.ok()) return {Health::kBad, "rights", rights.error().message};
+  const auto& missing = rights->missing;
+  if (missing.empty()) {
+    return {Health::kGood, "rights", fmt::format("role {} may create, read and write its tables", rights->role)};
+  }
+  const std::vector<std::string> shown(missing.begin(),
+                                       missing.begin() + std::min<std::ptrdiff_t>(kShownRights, std::ssize(missing)));
+  return {
+      Health::kBad, "rights",
+      fmt::format("role {} does not: {}{}; GRANT it that, or name the role that made the tables in the store's URL",
+                  rights->role, fmt::join(shown, "; "),
+                  missing.size() > kShownRights ? fmt::format("; and {} more", missing.size() - kShownRights) : "")};
+}
+
 // Opening would migrate, so it is done only where there is nothing to migrate.
 std::vector<Finding> check_postgres(const Config& config, const Clock& clock) {
   const auto report = migrate_postgres(config.store, true);
   if (!report.ok()) return {{Health::kBad, "store", report.error().message}};
   std::vector<Finding> findings = {{Health::kGood, "store", without_password(config.store) + " answers"},
+                                   rights_finding(config.store),
                                    schema_finding(*report)};
   if (!report->steps.empty()) return findings;
   const auto store = open_postgres_store(config.store, config.postgres);

@@ -22,8 +22,8 @@ struct Finding {
 // The folder of the data: it exists, is ours to write and nobody else's to read.
 Finding check_data_folder(const std::string& path);
 
-// The store: that it opens, its schema, its durability, and its clock against ours. Several findings, or one if it
-// cannot be reached. A store that a node holds, or that is not there yet, is left alone.
+// The store: that it opens, the rights there, its schema, its durability, and its clock against ours. Several findings,
+// or one if it cannot be reached. A store that a node holds, or that is not there yet, is left alone.
 std::vector<Finding> check_store(const Config& config, const Clock& clock);
 
 // Whether a node answers, is ready, and is of this version.

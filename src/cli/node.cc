@@ -38,7 +38,7 @@ int run_serve(const Context& context, const ServeFlags& flags) {
 
 struct MigrateFlags {
   ConfigFlags config;
-  bool dry_run = false;
+  MigrateOptions options;
 };
 
 // A store that is named in the command itself needs no configuration.
@@ -52,7 +52,7 @@ Result<std::string> store_of(const Context& context, const ConfigFlags& flags) {
 int run_migrate(const Context& context, const MigrateFlags& flags) {
   const auto store = store_of(context, flags.config);
   if (!store.ok()) return report(context, "migrate", store.error());
-  return report(context, "migrate", migrate_store(*store, flags.dry_run, context.console.out));
+  return report(context, "migrate", migrate_store(*store, flags.options, context.console.out));
 }
 
 }  // namespace
@@ -75,7 +75,8 @@ void add_node_commands(CLI::App& app, Context& context) {
                                "  horae migrate --store postgresql://horae@db/horae");
   const auto migrate_flags = std::make_shared<MigrateFlags>();
   add_config_flags(*migrate, migrate_flags->config, {"data", "store"});
-  migrate->add_flag("--dry-run", migrate_flags->dry_run, "Only tell what would be done");
+  migrate->add_flag("--dry-run", migrate_flags->options.dry_run, "Only tell what would be done");
+  migrate->add_flag("--json", migrate_flags->options.json, "Tell it as JSON, for programs");
   migrate->callback([&context, migrate_flags] {
     context.chosen = [&context, migrate_flags] { return run_migrate(context, *migrate_flags); };
   });

@@ -178,10 +178,7 @@ struct WatchFlags {
 int run_watch(const Context& context, const WatchFlags& flags) {
   const auto limit = parse_duration(flags.limit.value_or("0s"));
   auto client = NodeClient::open(context, flags.client);
-  if (!limit.ok() || !client.ok()) {
-    context.console.err << "horae task watch: " << (limit.ok() ? client.error() : limit.error()).message << '\n';
-    return kMisused;
-  }
+  if (!limit.ok() || !client.ok()) return misuse(context, "task watch", (limit.ok() ? client.error() : limit.error()));
   return watch_task(context, "task watch", *client,
                     {.id = escape_url(flags.id),
                      .limit = flags.limit ? std::optional(*limit) : std::nullopt,

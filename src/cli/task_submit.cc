@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <ostream>
+#include <vector>
 
 #include "base/duration.h"
 #include "base/json_text.h"
@@ -95,16 +96,22 @@ Result<void> check_flags(const SubmitFlags& flags) {
   return {};
 }
 
-int misuse(const Context& context, const Error& error) {
-  context.console.err << "horae task submit: " << printable(error.message) << '\n';
-  return kMisused;
-}
+int misuse(const Context& context, const Error& error) { return misuse(context, "task submit", error); }
 
-// A lost answer leaves open whether the task is there; under its key or id it can be submitted again without harm.
-Error with_way_back(Error error, const std::string& id) {
+// A lost answer leaves open whether the task is there; under its key or id it can be submitted again without harm. What
+// is counted from now is another time then, and so another request, unless it is named.
+Error with_way_back(Error error, const NewTaskFlags& flags, const std::string& id,
+                    const std::optional<std::string>& at) {
+  if (flags.in && error.code == ErrorCode::kConflict) {
+    error.message += " (--in counts from now, so it is another time in each command: name the time with --at)";
+  }
   if (!error.retryable()) return error;
-  error.message += id.empty() ? " (the same command again makes no second task)"
-                              : fmt::format(" (the same command with --id {} makes no second task)", id);
+  std::vector<std::string> changes;
+  if (!id.empty()) changes.push_back("--id " + id);
+  if (flags.in) changes.push_back(fmt::format("--at {} instead of --in", at.value_or("")));
+  error.message += changes.empty()
+                       ? " (the same command again makes no second task)"
+                       : fmt::format(" (the same command with {} makes no second task)", fmt::join(changes, " and "));
   return error;
 }
 
@@ -128,7 +135,8 @@ Result<int> show_submitted(const Console& console, const std::string& reply) {
 int run_submit(const Context& context, const SubmitFlags& flags) {
   if (const auto checked = check_flags(flags); !checked.ok()) return misuse(context, checked.error());
   const std::string id = id_of(context, flags.task);
-  const auto body = submit_body(flags.task, id, context.clock.wall_now(), context.console.in);
+  const Instant now = context.clock.wall_now();
+  const auto body = submit_body(flags.task, id, now, context.console.in);
   if (!body.ok()) return misuse(context, body.error());
   const auto limit = parse_duration(flags.wait_limit.value_or("0s"));
   if (!limit.ok()) return misuse(context, limit.error());
@@ -137,7 +145,8 @@ int run_submit(const Context& context, const SubmitFlags& flags) {
 
   const auto reply = client->post("/v1/tasks", *body);
   if (!reply.ok()) {
-    return fail(context, "task submit", flags.client, *client, with_way_back(reply.error(), id));
+    const auto at = run_at(flags.task, now);
+    return fail(context, "task submit", flags.client, *client, with_way_back(reply.error(), flags.task, id, *at));
   }
   if (flags.client.json && !flags.wait) context.console.out << *reply << '\n';
   if (!flags.client.json) {

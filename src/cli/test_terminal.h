@@ -25,6 +25,7 @@ class TestTerminal {
   std::string input;
   bool out_has_colour = false;
   bool err_is_terminal = false;
+  const Clock* clock = nullptr;  // of the commands to come; nothing: the system's
 
   Printed type(const std::vector<std::string>& arguments) {
     std::istringstream in(input);
@@ -35,7 +36,7 @@ class TestTerminal {
                                 .err = err,
                                 .out_has_colour = out_has_colour,
                                 .err_is_terminal = err_is_terminal},
-                    .clock = clock_,
+                    .clock = clock != nullptr ? *clock : clock_,
                     .random = random_,
                     .environment = environment};
     const int exit_code = run(arguments, context);

@@ -9,6 +9,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -276,6 +277,13 @@ bool Connection::take_head() {
   if (parser.get().target().size() > host_->limits.target_bytes) {
     refuse(414, fmt::format("the path and query have {} bytes, at most {} are allowed", parser.get().target().size(),
                             host_->limits.target_bytes));
+    return false;
+  }
+  // Of another encoding Beast sees no body, so that what it says would be taken for the next request.
+  const auto encodings = parser.get().equal_range(http::field::transfer_encoding);
+  const auto count = std::distance(encodings.first, encodings.second);
+  if (count > 1 || (count == 1 && !equals_ignoring_case(copy(encodings.first->value()), "chunked"))) {
+    refuse(400, "a Transfer-Encoding other than chunked cannot be read; send the body chunked, or with its length");
     return false;
   }
   // The client waits for a word before it sends a large body. The limit on the body was held when the head was read.

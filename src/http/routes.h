@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "http/route.h"
@@ -23,6 +24,9 @@ std::optional<TaskId> id_in_path(const Call& call);
 
 // `what` names the task: "task 0190f7c2-...".
 Error no_such_task(const std::string& what);
+
+// The task that a client of the task management system asks for. kMalformed or kRefused, with what to mend.
+Result<NewTask> read_schedule_request(std::string_view body);
 
 // Starts or stops claims on all nodes; true if that was a change. Waits for the store.
 Result<bool> set_running(const Api& api, bool running);

@@ -93,24 +93,6 @@ TaskView view_of(const Task& task) {
 
 // ---- POST /tasks ----
 
-Result<NewTask> read_request(std::string_view body) {
-  FieldReader fields(body, {"command", "start_at", "recurring"}, {}, FieldReader::Unknown::kIgnored);
-  fields.require("command");
-  const std::string command = fields.text("command").value_or("");
-  if (const auto sleep = parse_duration(command); !sleep.ok()) {
-    fields.fail("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
-  } else if (*sleep > kLongestSleep) {
-    fields.fail("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
-  }
-  NewTask task{.queue = std::string(kQueue), .spec = spec_of(command)};
-  // An empty text is how some clients write that there is none.
-  if (fields.text("start_at").value_or("") != "") task.run_at = fields.instant("start_at");
-  if (fields.text("recurring").value_or("") != "") task.recurring = fields.duration("recurring");
-  if (fields.fault()) return *fields.fault();
-  if (auto checked = check_new_task(task); !checked.ok()) return checked.error();
-  return task;
-}
-
 // The reply to a POST says SCHEDULED, whatever has become of the task since; `start_at` is the one that the store
 // chose.
 void answer_scheduled(Api& api, const CallPtr& call, TaskView view) {
@@ -129,7 +111,7 @@ void answer_scheduled(Api& api, const CallPtr& call, TaskView view) {
 
 void schedule_task(Api& api, const CallPtr& call) {
   if (auto allowed = call->check_scope(kQueue); !allowed.ok()) return call->fail(allowed.error());
-  auto task = read_request(call->request.body);
+  auto task = read_schedule_request(call->request.body);
   if (!task.ok()) return fail(*call, task.error());
   const TaskView view{.id = api.parts().ids.next(),
                       .status = "SCHEDULED",
@@ -219,6 +201,24 @@ void stop_scheduler(Api& api, const CallPtr& call) {
 }
 
 }  // namespace
+
+Result<NewTask> read_schedule_request(std::string_view body) {
+  FieldReader fields(body, {"command", "start_at", "recurring"}, {}, FieldReader::Unknown::kIgnored);
+  fields.require("command");
+  const std::string command = fields.text("command").value_or("");
+  if (const auto sleep = parse_duration(command); !sleep.ok()) {
+    fields.fail("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
+  } else if (*sleep > kLongestSleep) {
+    fields.fail("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
+  }
+  NewTask task{.queue = std::string(kQueue), .spec = spec_of(command)};
+  // An empty text is how some clients write that there is none.
+  if (fields.text("start_at").value_or("") != "") task.run_at = fields.instant("start_at");
+  if (fields.text("recurring").value_or("") != "") task.recurring = fields.duration("recurring");
+  if (fields.fault()) return *fields.fault();
+  if (auto checked = check_new_task(task); !checked.ok()) return checked.error();
+  return task;
+}
 
 std::vector<Route> seed_routes() {
   constexpr std::string_view kFailed = "Something failed; the description says what";

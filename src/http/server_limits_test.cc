@@ -166,6 +166,18 @@ TEST(HttpServerLimits, RefusesWhatIsNotHttp) {
   }
 }
 
+// Else what it says would be the next request: one that a proxy before us has not seen as such.
+TEST(HttpServerLimits, RefusesABodyWithAnUnknownEnd) {
+  TestServer server(echo);
+  for (const char* encoding : {"gzip", "gzip, chunked", "chunked, gzip", "chunked\r\nTransfer-Encoding: chunked"}) {
+    TestClient client(server.port());
+    client.send(std::string("POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ") + encoding +
+                "\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(client.receive().value().status, 400) << encoding;
+    EXPECT_TRUE(client.is_closed_by_server()) << encoding;
+  }
+}
+
 TEST(HttpServerLimits, RefusesConnectionsBeyondTheLimitAndTakesThemAgainLater) {
   HttpServerOptions options{.listen = {"127.0.0.1:0"}};
   options.limits.connections = 2;

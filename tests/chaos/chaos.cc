@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,7 +35,7 @@ void pass(Duration time) {
   (void)nobody.wait(SystemClock().now() + time);
 }
 
-// A node on a port of its own, which it keeps through its lives, with its own wire to PostgreSQL.
+// A node on a port of its own, which it keeps through its lives, with its own wires to PostgreSQL and to the workers.
 class ChaosNode {
  public:
   ChaosNode(std::string program, std::string log, const PostgresServer& server, const std::string& database)
@@ -41,10 +43,12 @@ class ChaosNode {
         log_(std::move(log)),
         cable_(server.port()),
         store_(fmt::format("postgresql://horae@127.0.0.1:{}/{}?connect_timeout=3", cable_.port(), database)),
-        port_(free_port()) {}
+        port_(free_port()),
+        front_(port_) {}
 
-  std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
-  Cable& cable() { return cable_; }
+  std::string url() const { return fmt::format("http://127.0.0.1:{}", front_.port()); }  // for workers
+  Cable& cable() { return cable_; }                                                      // to PostgreSQL
+  Cable& front() { return front_; }                                                      // to the workers
 
   void start() {
     const std::string command = fmt::format(
@@ -70,7 +74,8 @@ class ChaosNode {
   }
 
   bool is_ready() {
-    const auto answer = http_.send({.url = url() + "/readyz", .timeout = seconds(2)});
+    const std::string url = fmt::format("http://127.0.0.1:{}/readyz", port_);
+    const auto answer = http_.send({.url = url, .timeout = seconds(2)});
     return answer.ok() && answer->status == 200;
   }
 
@@ -80,6 +85,7 @@ class ChaosNode {
   Cable cable_;
   const std::string store_;
   const int port_;
+  Cable front_;
   HttpClient http_;
   std::unique_ptr<Process> process_;
 };
@@ -106,6 +112,8 @@ class Chaos {
     }
     recover();
     judge();
+    require_trouble();
+    if (!outcome_.violations.empty()) keep_logs();
     return std::move(outcome_);
   }
 
@@ -115,26 +123,48 @@ class Chaos {
 
   // ---- Trouble ----
 
+  enum class Trouble {
+    kKillNode,
+    kCut,
+    kKillWorker,
+    kCutWorkers,
+    kPauseNode,
+    kPauseWorker,
+    kBreakConnections,
+    kOutage
+  };
+
+  // Also a short run sees the worst: the first few are given, the rest is by chance.
+  Trouble next_trouble() {
+    using enum Trouble;
+    static constexpr std::array kFirst = {kKillNode, kCut, kKillWorker, kCutWorkers};
+    static constexpr std::array kAny = {kKillNode,    kKillNode,         kCut,        kCut,
+                                        kKillWorker,  kKillWorker,       kCutWorkers, kPauseNode,
+                                        kPauseWorker, kBreakConnections, kOutage};
+    const std::size_t number = strikes_++;
+    if (number < kFirst.size()) return kFirst.at(number);
+    return kAny.at(static_cast<std::size_t>(between(0, static_cast<int>(kAny.size()) - 1)));
+  }
+
   void strike() {
     const std::size_t node = static_cast<std::size_t>(between(0, options_.nodes - 1));
     const std::size_t worker = static_cast<std::size_t>(between(0, options_.workers - 1));
-    switch (between(0, 9)) {
-      case 0:
-      case 1:
+    switch (next_trouble()) {
+      case Trouble::kKillNode:
         return kill_node(node);
-      case 2:
+      case Trouble::kPauseNode:
         return pause_node(node);
-      case 3:
-      case 4:
+      case Trouble::kCut:
         return cut(node);
-      case 5:
-      case 6:
+      case Trouble::kKillWorker:
         return kill_worker(worker);
-      case 7:
+      case Trouble::kCutWorkers:
+        return cut_workers(node);
+      case Trouble::kPauseWorker:
         return pause_worker(worker);
-      case 8:
+      case Trouble::kBreakConnections:
         return break_connections(node);
-      default:
+      case Trouble::kOutage:
         return take_postgres_away();
     }
   }
@@ -160,6 +190,16 @@ class Chaos {
     ++outcome_.cuts;
     nodes_[index]->cable().cut();
     later(milliseconds(between(200, 5'000)), [this, index] { nodes_[index]->cable().mend(); });
+  }
+
+  void cut_workers(std::size_t index) {
+    const bool breaks = random_.unit() < 0.5;
+    say(fmt::format("the workers are cut off from node {}{}", index, breaks ? ", and hear of it" : ""));
+    ++outcome_.worker_cuts;
+    Cable& wire = nodes_[index]->front();
+    if (breaks) return wire.break_connections();
+    wire.cut();
+    later(milliseconds(between(200, 5'000)), [&wire] { wire.mend(); });
   }
 
   void break_connections(std::size_t index) {
@@ -257,6 +297,25 @@ class Chaos {
     return living;
   }
 
+  // A run in which nothing happened shows nothing.
+  void require_trouble() {
+    for (const auto& [count, what] : {std::pair(outcome_.node_kills, "no node was killed"),
+                                      std::pair(outcome_.worker_kills, "no worker was killed"),
+                                      std::pair(outcome_.cuts, "no node was cut off from PostgreSQL"),
+                                      std::pair(outcome_.worker_cuts, "no worker was cut off from a node")}) {
+      if (count == 0) outcome_.violations.push_back(std::string("calm: ") + what);
+    }
+  }
+
+  void keep_logs() {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    fs::remove_all(options_.logs, failed);
+    fs::copy(folder_.path(), options_.logs, fs::copy_options::recursive, failed);
+    say(failed ? "the logs of the nodes could not be kept: " + failed.message()
+               : "the logs of the nodes are in " + fs::absolute(options_.logs).string());
+  }
+
   void judge() {
     Told all;
     for (const auto& each : told_) {
@@ -287,6 +346,7 @@ class Chaos {
   std::vector<std::shared_ptr<RunningWorker>> workers_;
   std::multimap<MonotonicTime, std::function<void()>> mends_;
   std::unique_ptr<Store> store_;
+  std::size_t strikes_ = 0;
   ChaosOutcome outcome_;
 
   static std::string name_of(const std::string& url) { return url.substr(url.rfind('/') + 1); }

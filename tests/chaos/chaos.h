@@ -19,6 +19,7 @@ struct ChaosOptions {
   std::uint64_t seed = 1;  // of what is done when; what comes of it is up to the machine
   int nodes = 3;
   int workers = 3;
+  std::string logs = "chaos-logs";  // where the logs of the nodes are kept if something is wrong
 };
 
 struct ChaosOutcome {
@@ -31,8 +32,9 @@ struct ChaosOutcome {
   int node_pauses = 0;
   int worker_kills = 0;
   int worker_pauses = 0;
-  int cuts = 0;     // of the wire between a node and PostgreSQL
-  int outages = 0;  // of PostgreSQL
+  int cuts = 0;         // of the wire between a node and PostgreSQL
+  int worker_cuts = 0;  // of the wire between the workers and a node
+  int outages = 0;      // of PostgreSQL
 };
 
 // What happens goes to `log`, a line each. On the main thread.

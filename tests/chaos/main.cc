@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   result("chaos.worker_kills", static_cast<std::size_t>(outcome.worker_kills));
   result("chaos.worker_pauses", static_cast<std::size_t>(outcome.worker_pauses));
   result("chaos.cuts", static_cast<std::size_t>(outcome.cuts));
+  result("chaos.worker_cuts", static_cast<std::size_t>(outcome.worker_cuts));
   result("chaos.outages", static_cast<std::size_t>(outcome.outages));
   return outcome.violations.empty() && outcome.completed > 0 ? 0 : 1;
 }

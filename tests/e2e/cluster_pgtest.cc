@@ -66,7 +66,7 @@ class Nodes : public ::testing::Test {
   }
 
   PostgresServer server_{{.durable = false, .settings = {}}};
-  const std::string url_ = server_.make_database();
+  std::string url_ = server_.make_database();
 };
 
 TEST_F(Nodes, KnowEachOther) {
@@ -88,6 +88,25 @@ TEST_F(Nodes, ATaskOfOneStartsAtAWorkerThatWaitsAtTheOther) {
   });
   const std::string id = submit(*one, R"({"queue":"mail","spec":{}})");
   EXPECT_THAT(claimed.get(), HasSubstr(id));
+}
+
+// Nothing can be heard through a pooler in transaction mode, so this is by looking alone.
+TEST_F(Nodes, ATaskOfOneReachesAWorkerAtTheOtherBehindPgBouncer) {
+  const PgBouncer pooler(server_);
+  url_ = pooler.url_of(url_);
+  const auto one = start();
+  const auto two = start();
+  wait_for_nodes({one.get(), two.get()}, 2);
+  for (int i = 0; i < 3; ++i) {
+    auto claimed = std::async(std::launch::async, [&] {
+      return two->post("/v1/claim", R"({"owner":"worker-x","queues":["mail"],"wait":"30s"})").body;
+    });
+    const std::string id = submit(*one, R"({"queue":"mail","spec":{}})");
+    EXPECT_THAT(claimed.get(), HasSubstr(id));
+    EXPECT_THAT(one->post("/v1/settle", completion(id, 1, "worker-x")).body, HasSubstr("accepted"));
+  }
+  EXPECT_THAT(one->stop(), HasSubstr("horae stopped"));
+  EXPECT_THAT(two->stop(), HasSubstr("horae stopped"));
 }
 
 TEST_F(Nodes, EventsOfOneAreReadAtTheOther) {

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/e2e/running_node.h"
@@ -20,20 +25,22 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A disk of a few megabytes that is gone when the test is, also when it fails.
+// Mounts of this process and its children are their own from now on, and gone with them. As root a namespace of mounts
+// is enough; else one of users gives the right to mount.
+bool has_own_mounts() {
+  return ::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+// A disk of a few megabytes. For a process with its own mounts.
 class SmallDisk {
  public:
-  SmallDisk() : is_mounted_(::mount("tmpfs", path().c_str(), "tmpfs", 0, "size=4m") == 0), error_(errno) {}
-  ~SmallDisk() {
-    // Lazily, since a node that still runs would keep it busy; the kernel frees it with the last open file.
-    if (is_mounted_) ::umount2(path().c_str(), MNT_DETACH);
+  explicit SmallDisk(std::string path) : path_(std::move(path)) {
+    is_mounted_ = ::mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=4m") == 0;
   }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
 
   bool is_mounted() const { return is_mounted_; }
-  std::string why_not() const { return std::strerror(error_); }
-  const std::string& path() const { return folder_.path(); }
+  const std::string& path() const { return path_; }
 
   // Takes what room is left, and gives it back.
   void fill() const {
@@ -47,9 +54,8 @@ class SmallDisk {
  private:
   std::string filler_path() const { return path() + "/filler"; }
 
-  const TemporaryFolder folder_;
-  const bool is_mounted_;
-  const int error_;
+  const std::string path_;
+  bool is_mounted_ = false;
 };
 
 NetResponse submit(RunningNode& node, const std::string& key) {
@@ -57,9 +63,10 @@ NetResponse submit(RunningNode& node, const std::string& key) {
                    fmt::format(R"({{"queue":"mail","key":"{}","spec":"{}"}})", key, std::string(10'000, 'x')));
 }
 
-TEST(FullDisk, RefusesNewWorkShowsTheOldAndRecoversByItself) {
-  const SmallDisk disk;
-  if (!disk.is_mounted()) GTEST_SKIP() << "a small disk cannot be mounted here: " << disk.why_not();
+void live_through_a_full_disk(const std::string& folder) {
+  ASSERT_TRUE(has_own_mounts()) << std::strerror(errno);
+  const SmallDisk disk(folder);
+  ASSERT_TRUE(disk.is_mounted()) << std::strerror(errno);
   RunningNode node({"--data", disk.path(), "--http-listen", "127.0.0.1:0", "--log-level", "off"});
   std::vector<std::string> acknowledged;
   for (int i = 0; i < 10; ++i) acknowledged.push_back(text_in(submit(node, std::to_string(i)).body, "id"));
@@ -88,6 +95,22 @@ TEST(FullDisk, RefusesNewWorkShowsTheOldAndRecoversByItself) {
     EXPECT_THAT(node.get("/v1/tasks/" + id).body, AllOf(HasSubstr(id), HasSubstr(R"("state":"ready")")));
   }
   EXPECT_THAT(node.stop(), HasSubstr("horae stopped"));
+}
+
+// In a child, so that the mount is its own.
+TEST(FullDisk, RefusesNewWorkShowsTheOldAndRecoversByItself) {
+  const TemporaryFolder folder;
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    live_through_a_full_disk(folder.path());
+    std::fflush(nullptr);
+    ::_exit(HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "what the child found is above";
 }
 
 }  // namespace

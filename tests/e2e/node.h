@@ -32,13 +32,15 @@ class NodeOn : public ::testing::TestWithParam<NodeStoreMaker> {
   NodeOn();
   ~NodeOn() override;
 
-  void start();  // of the node; the constructor has done it once
-  void stop();   // by SIGTERM; it must end cleanly
-  void kill();   // by SIGKILL
+  // The constructor has started the node once, without further flags.
+  void start(const std::vector<std::string>& more = {});
+  void stop();  // by SIGTERM; it must end cleanly
+  void kill();  // by SIGKILL
 
   const std::string& url() const { return node_->url(); }
-  NetResponse call(const std::string& method, const std::string& path, const std::string& body = {}) {
-    return node_->call(method, path, body);
+  NetResponse call(const std::string& method, const std::string& path, const std::string& body = {},
+                   const std::string& token = {}) {
+    return node_->call(method, path, body, token);
   }
   NetResponse get(const std::string& path) { return call("GET", path); }
   NetResponse post(const std::string& path, const std::string& body = {}) { return call("POST", path, body); }

@@ -10,6 +10,7 @@ namespace horae::testing {
 
 using std::literals::operator""ms;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -19,10 +20,11 @@ NodeOn::~NodeOn() {
   if (node_) stop();
 }
 
-void NodeOn::start() {
+void NodeOn::start(const std::vector<std::string>& more) {
   std::vector<std::string> flags = {"--http-listen", "127.0.0.1:0",       "--monitor-poll",
                                     "100ms",         "--upkeep-interval", "1s"};
   for (std::string& flag : store_->flags()) flags.push_back(std::move(flag));
+  flags.insert(flags.end(), more.begin(), more.end());
   node_ = std::make_unique<RunningNode>(flags);
 }
 
@@ -163,7 +165,7 @@ task = call("/v1/claim", {"owner": "worker-slow", "queues": ["mail"], "lease": "
 print("claimed", flush=True)
 os.kill(os.getpid(), signal.SIGSTOP)
 print(json.dumps(call("/v1/settle", {"settlements": [{"event": "complete", "id": task["id"], "attempt": task["attempt"],
-                                                      "owner": "worker-slow"}]})), flush=True)
+                                                      "owner": "worker-slow", "result": "the first"}]})), flush=True)
 )";
 
 void wait_until_stopped(pid_t pid) {
@@ -183,10 +185,27 @@ TEST_P(NodeOn, AWorkerThatWasStoppedPastItsLeaseIsRefusedAndItsResultKeptAsEvide
   wait_until_stopped(worker.pid());  // it does so by itself, so that it is not quicker than we are
   wait_for(id, "ready");
   worker.send_signal(SIGCONT);
-  EXPECT_THAT(worker.read_rest(), HasSubstr("wrong_state"));
+  EXPECT_THAT(worker.read_rest(), AllOf(HasSubstr("\"wrong_state\""),
+                                        HasSubstr("cannot complete attempt 1 of worker-slow"), HasSubstr("ready")));
   EXPECT_THAT(get("/v1/tasks/" + id).body,
-              AllOf(HasSubstr(R"("_typ":"TaskTimeout")"), HasSubstr(R"("_typ":"TaskLateResult")"),
-                    HasSubstr(R"("state":"ready")")));
+              AllOf(ContainsRegex("TaskAssignment.*TaskTimeout.*TaskLateResult"), HasSubstr(R"("state":"ready")"),
+                    ContainsRegex(R"(\{"_typ":"TaskLateResult","worker":"worker-slow"[^}]*"attempt":1)")));
+}
+
+TEST_P(NodeOn, AWorkerThatWasStoppedDoesNotDisturbTheOneThatHoldsTheTaskNow) {
+  const std::string id = submit(R"({"queue":"mail","spec":{}})");
+  Process worker({"/usr/bin/python3", "-c", kSlowWorker, url()});
+  ASSERT_TRUE(worker.read_until("claimed"));
+  wait_until_stopped(worker.pid());
+  EXPECT_THAT(post("/v1/claim", R"({"owner":"worker-next","queues":["mail"],"wait":"30s"})").body,
+              AllOf(HasSubstr(id), HasSubstr(R"("attempt":2)")));
+  worker.send_signal(SIGCONT);
+  EXPECT_THAT(worker.read_rest(),
+              AllOf(HasSubstr("\"stale_attempt\""), HasSubstr("attempt 2 is running on worker-next")));
+  EXPECT_THAT(settle(id, 2, "worker-next", "complete", R"(,"result":"the second")"), HasSubstr("accepted"));
+  EXPECT_THAT(get("/v1/tasks/" + id).body,
+              AllOf(ContainsRegex(R"(\{"_typ":"TaskLateResult","worker":"worker-slow"[^}]*"attempt":1)"),
+                    HasSubstr(R"("result":"the second")"), HasSubstr(R"("state":"completed")")));
 }
 
 TEST_P(NodeOn, ANodeThatStopsYieldsAndGoesOnAfterItsRestart) {

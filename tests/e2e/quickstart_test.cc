@@ -4,10 +4,9 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <regex>
-#include <sstream>
 
+#include "tests/e2e/page.h"
 #include "tests/support/process.h"
 #include "tests/support/temporary_folder.h"
 
@@ -17,24 +16,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-// The blocks of the page in one language, in order.
-std::vector<std::string> blocks_of(const std::string& language) {
-  std::ifstream page(HORAE_SOURCE_DIR "/docs/quickstart.md");
-  std::vector<std::string> blocks;
-  bool is_inside = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line == "```" + language) {
-      is_inside = true;
-      blocks.emplace_back();
-    } else if (line == "```") {
-      is_inside = false;
-    } else if (is_inside) {
-      blocks.back() += line + "\n";
-    }
-  }
-  return blocks;
-}
 
 class Quickstart : public ::testing::Test {
  protected:
@@ -71,8 +52,8 @@ class Quickstart : public ::testing::Test {
 };
 
 TEST_F(Quickstart, EachBlockWorksAsPrinted) {
-  const auto shells = blocks_of("sh");
-  const auto pythons = blocks_of("python");
+  const auto shells = blocks_of("quickstart.md", "sh");
+  const auto pythons = blocks_of("quickstart.md", "python");
   ASSERT_THAT(shells, SizeIs(4));
   ASSERT_THAT(pythons, SizeIs(1));
   EXPECT_THAT(shell(shells[0]), HasSubstr("\"id\":\""));

@@ -5,6 +5,8 @@
 
 #include "base/json_scan.h"
 #include "http/bodies.h"
+#include "http/new_token.h"
+#include "http/routes.h"
 #include "laws.h"
 #include "store/submission.h"
 
@@ -33,6 +35,12 @@ void read_all(std::string_view body) {
   if (is_read(claim)) HORAE_CHECK(check_claim_wish(claim->wish).ok(), "what is read can be claimed");
   const auto settlement = read_settlement(body);
   if (is_read(settlement)) HORAE_CHECK(check_settlement(*settlement).ok(), "what is read can be settled");
+  const auto scheduled = read_schedule_request(body);
+  if (is_read(scheduled)) {
+    HORAE_CHECK(check_new_task(*scheduled).ok(), "what is read can be stored");
+    HORAE_CHECK(scan_json(scheduled->spec).ok(), "a spec that is made of a command is JSON");
+  }
+  (void)is_read(read_token_wish(body));
   (void)is_read(read_cancel_reason(body));
   (void)is_read(read_queue_change(body));
   const auto batch = read_batch(body, "tasks");
