@@ -91,8 +91,11 @@ constexpr std::array kSchemas = {
                 R"({"type":"object","required":["event","id","attempt","owner"],"additionalProperties":false,
       "properties":{"event":{"enum":["heartbeat","complete","abort","yield","release"]},
       "id":{"type":"string","format":"uuid"},"number":{"type":"integer","description":"As claimed; saves a look-up"},
-      "attempt":{"type":"integer"},"owner":{"type":"string"},"lease":{"type":"string","default":"10s"},
-      "progress":{"type":"number"},"checkpoint":{},"result":{},
+      "attempt":{"type":"integer"},"owner":{"type":"string"},"lease":{"type":"string",
+      "description":"Of a heartbeat: how long from now on; without it, as long as before"},
+      "progress":{"type":"number","description":"0 to 1; of a heartbeat or a yield"},
+      "checkpoint":{"description":"Of a heartbeat or a yield: what the next attempt gets"},
+      "result":{"description":"Of a completion"},
       "errors":{"type":"array","maxItems":16,"items":{"$ref":"#/components/schemas/TaskError"}}}})"},
     NamedSchema{"Settlements", R"({"type":"object","required":["settlements"],"properties":{
       "settlements":{"type":"array","minItems":1,"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}}},

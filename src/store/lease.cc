@@ -120,7 +120,7 @@ Result<void> check_settlement(const Settlement& settlement) {
     return checked;
   }
   if (auto checked = check_text("result", settlement.result, kMaxResultBytes); !checked.ok()) return checked;
-  if (settlement.event == Event::kHeartbeat) return check_lease_length(settlement.lease);
+  if (settlement.event == Event::kHeartbeat && settlement.lease) return check_lease_length(*settlement.lease);
   if (settlement.event == Event::kAbort) return check_errors(settlement.errors);
   return {};
 }

@@ -47,7 +47,7 @@ struct LeasedTask {
 };
 
 // What an owner says about one attempt. Which fields count depends on the event:
-//   kHeartbeat  lease, and progress and checkpoint if given
+//   kHeartbeat  lease, progress and checkpoint, each if given
 //   kComplete   result
 //   kAbort      errors (at least one), chance
 //   kYield      progress and checkpoint if given
@@ -58,7 +58,7 @@ struct Settlement {
   std::int64_t number = 0;  // of the LeasedTask if the caller still knows it, else 0; only saves a look-up
   int attempt = 0;
   std::string owner;
-  Duration lease = kDefaultLease;
+  std::optional<Duration> lease;  // from now on; nothing: as long as it was given or extended for last
   std::optional<double> progress;
   std::optional<std::string> checkpoint;  // JSON, kept as the exact bytes
   std::optional<std::string> result;      // JSON, kept as the exact bytes

@@ -48,8 +48,8 @@ struct Settled {
   TaskId task;
   int attempt = 0;
   std::string owner;
-  Duration lease{};
-  double chance = 0.0;  // of a retry's delay
+  std::optional<Duration> lease;  // nothing: as long as before
+  double chance = 0.0;            // of a retry's delay
   Verdict verdict = Verdict::kNotFound;
   std::optional<State> state;  // after it
 };

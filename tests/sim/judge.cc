@@ -154,7 +154,7 @@ void Judge::expect_state(const Settled& told, State expected) {
 
 // The settlement was accepted from the present owner.
 void Judge::apply(const Settled& told, Life& life) {
-  if (told.event == Event::kHeartbeat) return ledger_.extend(life, told.lease, now_);
+  if (told.event == Event::kHeartbeat) return ledger_.extend(life, told.lease.value_or(life.lease), now_);
   Attempt& attempt = life.attempts.back();
   attempt.ended = told.event;
   if (told.event == Event::kRelease && attempt.is_begun) {

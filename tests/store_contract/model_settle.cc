@@ -32,8 +32,8 @@ void heartbeat(Model& model, ModelTask& held, const Settlement& said) {
   const Instant updated = held.task.updated_at;
   model.move(held, Event::kHeartbeat);
   if (!said.progress && !said.checkpoint) held.task.updated_at = updated;  // a beat alone changes nothing to see
-  held.task.lease_expires = after(model.now(), said.lease);
-  held.lease = said.lease;
+  held.lease = said.lease.value_or(held.lease);
+  held.task.lease_expires = after(model.now(), held.lease);
   take_progress(held, said);
 }
 

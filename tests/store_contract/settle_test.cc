@@ -25,6 +25,24 @@ TEST_P(Settle, AHeartbeatExtendsTheLeaseFromNow) {
   EXPECT_EQ(get(lease.id).lease_expires, now() + 30s);
 }
 
+TEST_P(Settle, AHeartbeatWithoutALengthKeepsThatOfTheLease) {
+  (void)submit();
+  ClaimWish long_wish = wish();
+  long_wish.lease = 5min;
+  const Lease lease = claim(long_wish).at(0);
+  advance(1min);
+  Settlement beat = settlement(Event::kHeartbeat, lease);
+  beat.lease.reset();
+  EXPECT_EQ(settle(beat).lease_expires, now() + 5min);
+  EXPECT_EQ(get(lease.id).lease_expires, now() + 5min);
+
+  beat.lease = 20s;
+  (void)settle(beat);
+  advance(1s);
+  beat.lease.reset();
+  EXPECT_EQ(settle(beat).lease_expires, now() + 20s);
+}
+
 TEST_P(Settle, AHeartbeatMayShortenTheLease) {
   const Lease lease = start();
   Settlement beat = settlement(Event::kHeartbeat, lease);

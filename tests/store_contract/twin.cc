@@ -174,7 +174,7 @@ Settlement Twin::settlement_of(const Step& step) {
   if (step.c % 8 == 1) --said.attempt;
   if (step.c % 8 == 2 && step.d % 3 == 0) ++said.attempt;
   if (step.c % 16 >= 8 && numbers_.contains(said.id)) said.number = numbers_.at(said.id);
-  said.lease = pick(std::array<Duration, 3>{10s, 2s, 1min}, step.c / 8);
+  said.lease = pick(std::array<std::optional<Duration>, 4>{10s, 2s, 1min, std::nullopt}, step.c / 8);
   if (step.d % 2 == 0) said.progress = pick(std::array{0.25, 0.5}, step.d / 4);
   said.checkpoint = some_text(step.d / 2);
   said.result = some_text(step.d / 3);

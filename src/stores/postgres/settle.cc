@@ -329,8 +329,8 @@ class Batch {
 
   void heartbeat(Card& card, const Settlement& said) {
     card.fate = Card::Fate::kExtended;
-    card.length = said.lease;
-    card.expires = after(now_, said.lease);
+    card.length = said.lease.value_or(card.lease->length);
+    card.expires = after(now_, card.length);
     card.standing.expires = card.expires;
     if (said.progress) card.progress = said.progress;
     if (said.checkpoint) card.checkpoint = said.checkpoint;

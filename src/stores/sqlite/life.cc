@@ -18,7 +18,8 @@ std::optional<Life> read_life(Statement& row) {
             .owner = row.optional_text(6),
             .started_at = row.optional_instant(7),
             .lease_expires = row.optional_instant(8),
-            .recurring = row.optional_duration(11)};
+            .recurring = row.optional_duration(11),
+            .lease = row.optional_duration(12)};
   if (!row.is_null(9)) life.ended = AttemptEnd{static_cast<Event>(row.small(9)), row.text(10)};
   row.finish();
   return life;
@@ -37,7 +38,7 @@ Lives::Lives(Writer& writer)
     : number_of_(writer.database(), "SELECT number FROM task WHERE id = ?"),
       by_number_(writer.database(),
                  "SELECT number, queue, state, attempt, tries, progress, owner, started_at, lease_expires, ended_event,"
-                 " ended_owner, recurring FROM life WHERE number = ?"),
+                 " ended_owner, recurring, lease FROM life WHERE number = ?"),
       queue_name_(writer.database(), "SELECT name FROM queue WHERE no = ?"),
       rules_(writer.database(),
              "SELECT max_attempts, retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter FROM task WHERE "

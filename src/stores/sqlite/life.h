@@ -27,6 +27,7 @@ struct Life {
   std::optional<Instant> lease_expires;
   std::optional<AttemptEnd> ended;
   std::optional<Duration> recurring;
+  std::optional<Duration> lease;  // its length, while running
 
   // Whose the newest attempt is, or was.
   std::optional<std::string> newest_owner() const { return owner || !ended ? owner : std::optional(ended->owner); }

@@ -15,6 +15,11 @@ std::string late_detail(const Settlement& settlement) {
                                                           : settlement.result.value_or(""));
 }
 
+// Of the lease, after a heartbeat.
+Duration length_after(const Life& life, const Settlement& settlement) {
+  return settlement.lease.value_or(life.lease.value_or(kDefaultLease));
+}
+
 bool brings_result(Event event) { return event == Event::kComplete || event == Event::kAbort; }
 
 }  // namespace
@@ -86,7 +91,7 @@ SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change) 
         check_failed("event", __FILE__, __LINE__, "check_settlement() lets no other event pass");
     }
     outcome.lease_expires.reset();
-    if (outcome.state == State::kRunning) outcome.lease_expires = change.after(settlement.lease);
+    if (outcome.state == State::kRunning) outcome.lease_expires = change.after(length_after(*life, settlement));
     if (outcome.state != State::kRunning) change.moved(life->queue, State::kRunning, outcome.state);
   } else if (verdict != Verdict::kRepeated && brings_result(settlement.event)) {
     keep_late_result(*life, settlement, change);
@@ -95,7 +100,8 @@ SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change) 
 }
 
 State Settler::heartbeat(const Life& life, const Settlement& settlement, Change& change) {
-  heartbeat_.run(settlement.lease, change.after(settlement.lease), life.number, life.attempt, life.owner);
+  const Duration length = length_after(life, settlement);
+  heartbeat_.run(length, change.after(length), life.number, life.attempt, life.owner);
   if (settlement.progress) set_progress_.run(*settlement.progress, change.now(), life.number, life.attempt, life.owner);
   if (settlement.checkpoint) {
     lives_.save_checkpoint(life.number, *settlement.checkpoint);
