@@ -94,15 +94,25 @@ std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> 
   return all;
 }
 
-Result<bool> complete_whole(Pool& pool, std::vector<WholeLease> leases) {
-  leases.resize(std::bit_ceil(leases.size()));  // so that it is one statement
+std::size_t send_completion(Transaction& transaction, const std::vector<WholeLease>& leases) {
+  std::vector<WholeLease> filled_up = leases;
+  filled_up.resize(std::bit_ceil(leases.size()));  // so that it is one statement
+  const auto tickets = kCompleteWhole.send(transaction, filled_up, [](const WholeLease& each, Params& params) {
+    params.add(each.range.lo).add(each.range.hi).add(std::int32_t{each.attempt}).add(each.owner).add(each.results);
+  });
+  HORAE_CHECK(tickets.size() == 1, "all of them or none");
+  return tickets[0];
+}
+
+bool was_completed(const Transaction& transaction, std::size_t ticket) {
+  return transaction.rows(ticket)[0].boolean(0);
+}
+
+Result<bool> complete_whole(Pool& pool, const std::vector<WholeLease>& leases) {
   return pool.transact<bool>([&](Transaction& transaction) -> Result<bool> {
-    const auto tickets = kCompleteWhole.send(transaction, leases, [](const WholeLease& each, Params& params) {
-      params.add(each.range.lo).add(each.range.hi).add(std::int32_t{each.attempt}).add(each.owner).add(each.results);
-    });
-    HORAE_CHECK(tickets.size() == 1, "all of them or none");
+    const std::size_t ticket = send_completion(transaction, leases);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
-    return transaction.rows(tickets[0])[0].boolean(0);
+    return was_completed(transaction, ticket);
   });
 }
 

@@ -4,6 +4,7 @@
 // judge() accepts each completion, and if one of them does not, nothing happens at all and settle.h looks with care.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -29,9 +30,13 @@ struct WholeLease {
 // statement takes.
 std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> settlements, KnownTasks& known);
 
-// Completes all of them, or none: false if one of the leases does not stand as it was given (it was cut, has expired,
-// or another owner is meant).
-Result<bool> complete_whole(Pool& pool, std::vector<WholeLease> leases);
+// Sends the statement that completes all of them, or none. After the commit was_completed() tells for its ticket: false
+// if one of the leases does not stand as it was given (it was cut, has expired, or another owner is meant).
+std::size_t send_completion(Transaction& transaction, const std::vector<WholeLease>& leases);
+bool was_completed(const Transaction& transaction, std::size_t ticket);
+
+// The same in a transaction of its own.
+Result<bool> complete_whole(Pool& pool, const std::vector<WholeLease>& leases);
 
 // What is told of a batch that was completed so.
 std::vector<SettleOutcome> completed_outcomes(std::span<const Settlement> settlements);
