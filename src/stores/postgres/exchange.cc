@@ -59,7 +59,7 @@ Result<void> Exchanger::do_all(const Bundle& calls, Parts& parts, Done& done) {
   if (together) {
     if (auto did = do_together(calls, parts, done); !did.ok()) return did;
   }
-  // What was not as simple as it looked.
+  // What was not as simple as it looked: nothing of it has happened.
   if (auto did = settle(calls, done); !did.ok()) return did;
   if (auto did = submit(calls, done); !did.ok()) return did;
   return claim(calls, done);
@@ -91,7 +91,7 @@ Result<void> Exchanger::claim(const Bundle& calls, Done& done) {
 
 Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& done) {
   const auto happened = pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
-    const std::size_t ticket = parts.leases ? send_completion(transaction, *parts.leases) : 0;
+    if (parts.leases) send_completion(transaction, *parts.leases);
     std::optional<Insertion> insertion;
     FreshPriorities fresh;
     if (parts.entries) {
@@ -100,10 +100,11 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
     }
     if (parts.claim) parts.claim->send(transaction, fresh);
     if (auto committed = transaction.commit(); !committed.ok()) {
-      if (Insertion::was_refused(*transaction.failure())) return false;
+      const Failure& failure = *transaction.failure();
+      if (failure.unmet() || Insertion::was_refused(failure)) return false;
       return committed.error();
     }
-    if (parts.leases && was_completed(transaction, ticket)) done.settled = completed_outcomes(calls.settlements);
+    if (parts.leases) done.settled = completed_outcomes(calls.settlements);
     if (parts.claim) parts.claim->read(transaction);
     if (insertion) {
       done.submitted = insertion->outcomes();

@@ -4,7 +4,6 @@
 // judge() accepts each completion, and if one of them does not, nothing happens at all and settle.h looks with care.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -30,12 +29,11 @@ struct WholeLease {
 // statement takes.
 std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> settlements, KnownTasks& known);
 
-// Sends the statement that completes all of them, or none. After the commit was_completed() tells for its ticket: false
-// if one of the leases does not stand as it was given (it was cut, has expired, or another owner is meant).
-std::size_t send_completion(Transaction& transaction, const std::vector<WholeLease>& leases);
-bool was_completed(const Transaction& transaction, std::size_t ticket);
+// Sends the statement that completes all of them. If one of the leases does not stand as it was given (it was cut, has
+// expired, or another owner is meant), the transaction fails with Failure::unmet(), and nothing of it has happened.
+void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases);
 
-// The same in a transaction of its own.
+// Completes all of them, or none, in a transaction of its own. False if one does not stand as it was given.
 Result<bool> complete_whole(Pool& pool, const std::vector<WholeLease>& leases);
 
 // What is told of a batch that was completed so.
