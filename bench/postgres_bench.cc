@@ -67,28 +67,52 @@ class StoreWorker final : public PostgresYardstick {
   StoreWorker(std::shared_ptr<Store> store, std::string owner) : store_(std::move(store)), owner_(std::move(owner)) {}
 
   void submit(std::span<const YardstickTask> tasks) override {
-    std::vector<Submission> submissions;
-    for (const YardstickTask& task : tasks) {
-      submissions.push_back(
-          {.task = {.queue = "bench", .priority = task.priority, .spec = task.spec}, .new_id = ids_.next()});
-    }
-    HORAE_CHECK(store_->tasks().submit(submissions).ok(), "submit");
+    HORAE_CHECK(store_->tasks().submit(submissions_of(tasks)).ok(), "submit");
   }
 
   std::vector<YardstickClaim> claim(int max) override {
-    const std::vector<ClaimWish> wishes = {{.owner = owner_, .queues = {"bench"}, .max = max, .token = ids_.next()}};
+    const std::vector<ClaimWish> wishes = {wish(max)};
     leased_ = std::move(store_->tasks().claim(wishes).value().at(0));
     return std::vector<YardstickClaim>(leased_.size());
   }
 
   void complete(std::span<const YardstickClaim>) override {
-    std::vector<Settlement> completions;
-    for (const LeasedTask& task : leased_) completions.push_back(completion(task, owner_));
-    const auto outcomes = store_->tasks().settle(completions).value();
-    for (const SettleOutcome& outcome : outcomes) HORAE_CHECK(outcome.verdict == Verdict::kAccepted, "settle");
+    check_accepted(store_->tasks().settle(completions()).value());
+  }
+
+  std::vector<YardstickClaim> exchange(std::span<const YardstickClaim>, std::span<const YardstickTask> tasks,
+                                       int max) override {
+    const auto done = completions();
+    const auto fresh = submissions_of(tasks);
+    const std::vector<ClaimWish> wishes = {wish(max)};
+    auto outcome = store_->tasks().exchange({.settlements = done, .submissions = fresh, .wishes = wishes}).value();
+    check_accepted(outcome.settled);
+    leased_ = std::move(outcome.leased.at(0));
+    return std::vector<YardstickClaim>(leased_.size());
   }
 
  private:
+  std::vector<Submission> submissions_of(std::span<const YardstickTask> tasks) {
+    std::vector<Submission> submissions;
+    for (const YardstickTask& task : tasks) {
+      submissions.push_back(
+          {.task = {.queue = "bench", .priority = task.priority, .spec = task.spec}, .new_id = ids_.next()});
+    }
+    return submissions;
+  }
+
+  ClaimWish wish(int max) { return {.owner = owner_, .queues = {"bench"}, .max = max, .token = ids_.next()}; }
+
+  std::vector<Settlement> completions() const {
+    std::vector<Settlement> all;
+    for (const LeasedTask& task : leased_) all.push_back(completion(task, owner_));
+    return all;
+  }
+
+  static void check_accepted(const std::vector<SettleOutcome>& outcomes) {
+    for (const SettleOutcome& outcome : outcomes) HORAE_CHECK(outcome.verdict == Verdict::kAccepted, "settle");
+  }
+
   std::shared_ptr<Store> store_;
   std::string owner_;
   Ids ids_;
@@ -115,12 +139,19 @@ std::vector<YardstickTask> tasks(int count) {
   return all;
 }
 
+// How workers live: a transaction for each call, or one for a whole round of them.
+enum class Way { kCalls, kExchange };
+
 // Workers that live whole lives, each submits a batch, claims as many and completes what came, until the end of scope.
 class Load {
  public:
-  Load(std::vector<std::unique_ptr<PostgresYardstick>> workers, int batch) : workers_(std::move(workers)) {
+  Load(std::vector<std::unique_ptr<PostgresYardstick>> workers, int batch, Way way = Way::kExchange)
+      : workers_(std::move(workers)) {
     for (const auto& worker : workers_) {
-      threads_.emplace_back([this, batch, worker = worker.get()] { live(*worker, batch); });
+      threads_.emplace_back([this, batch, way, worker = worker.get()] {
+        if (way == Way::kCalls) live_by_calls(*worker, batch);
+        if (way == Way::kExchange) live_by_exchange(*worker, batch);
+      });
     }
   }
   ~Load() {
@@ -145,7 +176,18 @@ class Load {
   }
 
  private:
-  void live(PostgresYardstick& worker, int batch) {
+  // In one transaction: complete what came last, submit and claim the next.
+  void live_by_exchange(PostgresYardstick& worker, int batch) {
+    const auto batch_of_tasks = tasks(batch);
+    std::vector<YardstickClaim> claimed;
+    while (!stop_) {
+      const std::size_t done = claimed.size();
+      claimed = worker.exchange(claimed, batch_of_tasks, batch);
+      lives_ += static_cast<std::int64_t>(done);
+    }
+  }
+
+  void live_by_calls(PostgresYardstick& worker, int batch) {
     const auto batch_of_tasks = tasks(batch);
     while (!stop_) {
       worker.submit(batch_of_tasks);
@@ -215,10 +257,12 @@ Spread ratio_of(const std::vector<Figures>& ours, const std::vector<Figures>& ot
   return spread_of(ratios);
 }
 
-void compare_lives(World& world, const std::vector<int>& connection_counts, const std::vector<int>& batches,
+void compare_lives(World& world, Way way, const std::vector<int>& connection_counts, const std::vector<int>& batches,
                    Results& results) {
-  fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n\n",
-             kRounds, kSeconds);
+  fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n{}\n\n",
+             kRounds, kSeconds,
+             way == Way::kCalls ? "A transaction for each call: submit, claim, complete"
+                                : "One transaction for all three: complete what was claimed, submit, claim");
   fmt::print("{:>5} {:>5}  {:<5} {:>9} {:>10} {:>12} {:>12}   {}\n", "conns", "batch", "what", "lives/s", "WAL B/life",
              "server us", "client us", "store : this (quartiles)");
   for (const int connections : connection_counts) {
@@ -227,7 +271,7 @@ void compare_lives(World& world, const std::vector<int>& connection_counts, cons
       const auto kinds = world.kinds();
       for (int round = 0; round < kRounds; ++round) {
         for (const Kind& kind : kinds) {
-          const Load load(kind.connect(connections), batch);
+          const Load load(kind.connect(connections), batch, way);
           std::this_thread::sleep_for(kWarmUp);
           rounds[kind.name].push_back(load.measure(world.meter(), kSeconds));
         }
@@ -240,12 +284,13 @@ void compare_lives(World& world, const std::vector<int>& connection_counts, cons
                    kind.name == "store" ? "" : to_string(ratio_of(rounds["store"], figures)));
       }
       // The headline is what four connections reach together.
-      const std::string name = fmt::format("pg.life.b{}{}", batch, connections == 4 ? "" : ".c1");
+      const std::string name =
+          fmt::format("pg.{}.b{}{}", way == Way::kCalls ? "calls" : "life", batch, connections == 4 ? "" : ".c1");
       results.emplace_back(name + ".vs_floor", ratio_of(rounds["store"], rounds["floor"]).median);
       results.emplace_back(name + ".vs_plain", ratio_of(rounds["store"], rounds["plain"]).median);
       results.emplace_back(name + ".per_s", median_of(rounds["store"], &Figures::per_s));
       results.emplace_back(name + ".server_cpu_us", median_of(rounds["store"], &Figures::server_cpu_us));
-      if (connections == 4) {
+      if (connections == 4 && way == Way::kExchange) {
         results.emplace_back(fmt::format("pg.wal_per_life.b{}", batch),
                              median_of(rounds["store"], &Figures::wal_bytes));
       }
@@ -336,7 +381,7 @@ void compare_archives(World& world, Results& results) {
   for (int round = 0; round < kRounds; ++round) {
     std::map<std::string, Figures> figures;
     for (const std::string& url : {empty, full}) {
-      const Load load(world.store_workers(url, 4), 100);
+      const Load load(world.store_workers(url, 4), 100, Way::kCalls);
       std::this_thread::sleep_for(kWarmUp);
       figures[url] = load.measure(world.meter(), 2 * kSeconds);
     }
@@ -355,7 +400,7 @@ void compare_archives(World& world, Results& results) {
 void hold_a_snapshot(World& world, Results& results) {
   const std::string url = world.server().make_database();
   world.server().run_sql("checkpoint", "postgres");  // or that for what other parts wrote comes in the middle
-  const Load load(world.store_workers(url, 4), 100);
+  const Load load(world.store_workers(url, 4), 100, Way::kCalls);
   std::this_thread::sleep_for(kWarmUp);
   BareConnection holder(url, "public");
   holder.execute("begin isolation level repeatable read");
@@ -384,8 +429,14 @@ int main(int count, char** arguments) {
   };
   World world;
   Results results;
-  if (is_wanted("life")) compare_lives(world, {1, 4}, {1, 10, 100, 1000}, results);
-  if (!wanted.empty() && is_wanted("quick")) compare_lives(world, {4}, {100, 1000}, results);
+  if (is_wanted("life")) {
+    compare_lives(world, Way::kExchange, {1, 4}, {1, 10, 100, 1000}, results);
+    compare_lives(world, Way::kCalls, {4}, {100, 1000}, results);
+  }
+  if (!wanted.empty() && is_wanted("quick")) {
+    compare_lives(world, Way::kExchange, {4}, {100, 1000}, results);
+    compare_lives(world, Way::kCalls, {4}, {100}, results);
+  }
   if (is_wanted("combiner")) compare_callers(world, results);
   if (is_wanted("archive")) compare_archives(world, results);
   if (is_wanted("snapshot")) hold_a_snapshot(world, results);

@@ -240,16 +240,19 @@ PostgresFloor::PostgresFloor(const std::string& url, std::string_view owner, int
   connection_.prepare("settle", kSettle);
 }
 
-std::int64_t PostgresFloor::take_numbers(std::int64_t count) {
+void PostgresFloor::reserve_numbers(std::int64_t count) {
   HORAE_CHECK(count <= kBlock, "a run fits in a block");
-  if (end_of_block_ - next_number_ < count) {
-    next_number_ = connection_.run("take_block").int64(0, 0);
-    end_of_block_ = next_number_ + kBlock;
-  }
+  if (end_of_block_ - next_number_ >= count) return;
+  next_number_ = connection_.run("take_block").int64(0, 0);
+  end_of_block_ = next_number_ + kBlock;
+}
+
+std::int64_t PostgresFloor::take_numbers(std::int64_t count) {
+  reserve_numbers(count);
   return std::exchange(next_number_, next_number_ + count);
 }
 
-void PostgresFloor::submit(std::span<const YardstickTask> tasks) {
+BareRows PostgresFloor::send_submit(std::span<const YardstickTask> tasks) {
   const std::int64_t second = clock_.wall_now().time_since_epoch() / std::chrono::seconds(1);
   std::map<int, std::vector<const YardstickTask*>, std::greater<>> groups;
   for (const YardstickTask& task : tasks) groups[task.priority].push_back(&task);
@@ -272,12 +275,26 @@ void PostgresFloor::submit(std::span<const YardstickTask> tasks) {
       specs.emplace_back(task->spec);
     }
   }
-  connection_.run("submit", numbers, kQueue, ids, priorities, ranks, specs, run_ranks, run_lo, run_hi);
+  return connection_.run("submit", numbers, kQueue, ids, priorities, ranks, specs, run_ranks, run_lo, run_hi);
 }
 
-std::vector<YardstickClaim> PostgresFloor::claim(int max) {
-  const BareRows rows =
-      connection_.run("claim", kQueue, max, std::string_view(owner_), kLeaseSeconds, std::min(max, max_runs_));
+BareRows PostgresFloor::send_claim(int max) {
+  return connection_.run("claim", kQueue, max, std::string_view(owner_), kLeaseSeconds, std::min(max, max_runs_));
+}
+
+BareRows PostgresFloor::send_complete(std::span<const YardstickClaim> tasks) {
+  Ranges ranges;
+  for (const YardstickClaim& task : tasks) ranges.add(task);
+  for (std::string& results : ranges.results) results += "]";
+  const std::vector<std::int16_t> states(ranges.lo.size(), kCompleted);
+  const std::vector<std::string_view> results(ranges.results.begin(), ranges.results.end());
+  return connection_.run("settle", ranges.lo, ranges.hi, ranges.attempt, ranges.lease, states, results,
+                         std::string_view(owner_));
+}
+
+namespace {
+
+std::vector<YardstickClaim> read_claimed(const BareRows& rows) {
   std::vector<YardstickClaim> claimed;
   claimed.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
@@ -290,18 +307,30 @@ std::vector<YardstickClaim> PostgresFloor::claim(int max) {
   return claimed;
 }
 
-void PostgresFloor::complete(std::span<const YardstickClaim> tasks) {
-  Ranges ranges;
-  for (const YardstickClaim& task : tasks) ranges.add(task);
-  for (std::string& results : ranges.results) results += "]";
-  const std::vector<std::int16_t> states(ranges.lo.size(), kCompleted);
-  const std::vector<std::string_view> results(ranges.results.begin(), ranges.results.end());
-  const BareRows verdicts = connection_.run("settle", ranges.lo, ranges.hi, ranges.attempt, ranges.lease, states,
-                                            results, std::string_view(owner_));
-  HORAE_CHECK(verdicts.size() == static_cast<int>(states.size()), "one verdict for each range");
+void check_completed(const BareRows& verdicts) {
   for (int row = 0; row < verdicts.size(); ++row) {
     HORAE_CHECK(verdicts.int32(row, 0) == kAccepted, "a claimed task can be completed");
   }
+}
+
+}  // namespace
+
+void PostgresFloor::submit(std::span<const YardstickTask> tasks) { (void)send_submit(tasks); }
+
+std::vector<YardstickClaim> PostgresFloor::claim(int max) { return read_claimed(send_claim(max)); }
+
+void PostgresFloor::complete(std::span<const YardstickClaim> tasks) { check_completed(send_complete(tasks)); }
+
+std::vector<YardstickClaim> PostgresFloor::exchange(std::span<const YardstickClaim> done,
+                                                    std::span<const YardstickTask> tasks, int max) {
+  reserve_numbers(static_cast<std::int64_t>(tasks.size()));
+  connection_.gather();
+  (void)send_complete(done);
+  (void)send_submit(tasks);
+  (void)send_claim(max);
+  const auto answers = connection_.finish();
+  check_completed(answers[0]);
+  return read_claimed(answers[2]);
 }
 
 }  // namespace horae::bench

@@ -28,8 +28,17 @@ class PostgresFloor final : public PostgresYardstick {
   void submit(std::span<const YardstickTask> tasks) override;
   std::vector<YardstickClaim> claim(int max) override;
   void complete(std::span<const YardstickClaim> tasks) override;
+  std::vector<YardstickClaim> exchange(std::span<const YardstickClaim> done, std::span<const YardstickTask> tasks,
+                                       int max) override;
 
  private:
+  BareRows send_submit(std::span<const YardstickTask> tasks);
+  BareRows send_claim(int max);
+  BareRows send_complete(std::span<const YardstickClaim> tasks);
+
+  // So many numbers are there without asking the server.
+  void reserve_numbers(std::int64_t count);
+
   // The first of `count` consecutive numbers. What is left of a block too small for them is dropped.
   std::int64_t take_numbers(std::int64_t count);
 

@@ -100,7 +100,7 @@ PostgresPlain::PostgresPlain(const std::string& url, std::string_view owner)
   connection_.prepare("complete", kComplete);
 }
 
-void PostgresPlain::submit(std::span<const YardstickTask> tasks) {
+BareRows PostgresPlain::send_submit(std::span<const YardstickTask> tasks) {
   std::vector<Uuid> ids;
   std::vector<std::int16_t> priorities;
   std::vector<std::string_view> specs;
@@ -109,11 +109,27 @@ void PostgresPlain::submit(std::span<const YardstickTask> tasks) {
     priorities.push_back(static_cast<std::int16_t>(task.priority));
     specs.emplace_back(task.spec);
   }
-  connection_.run("submit", kQueue, ids, priorities, specs);
+  return connection_.run("submit", kQueue, ids, priorities, specs);
 }
 
-std::vector<YardstickClaim> PostgresPlain::claim(int max) {
-  const BareRows rows = connection_.run("claim", kQueue, max, std::string_view(owner_), kLeaseSeconds);
+BareRows PostgresPlain::send_claim(int max) {
+  return connection_.run("claim", kQueue, max, std::string_view(owner_), kLeaseSeconds);
+}
+
+BareRows PostgresPlain::send_complete(std::span<const YardstickClaim> tasks) {
+  std::vector<Uuid> ids;
+  std::vector<std::int32_t> attempts;
+  for (const YardstickClaim& task : tasks) {
+    ids.push_back(task.id);
+    attempts.push_back(task.attempt);
+  }
+  const std::vector<std::string_view> results(tasks.size(), "{}");
+  return connection_.run("complete", ids, attempts, results, std::string_view(owner_));
+}
+
+namespace {
+
+std::vector<YardstickClaim> read_claimed(const BareRows& rows) {
   std::vector<YardstickClaim> claimed;
   claimed.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
@@ -122,16 +138,27 @@ std::vector<YardstickClaim> PostgresPlain::claim(int max) {
   return claimed;
 }
 
-void PostgresPlain::complete(std::span<const YardstickClaim> tasks) {
-  std::vector<Uuid> ids;
-  std::vector<std::int32_t> attempts;
-  for (const YardstickClaim& task : tasks) {
-    ids.push_back(task.id);
-    attempts.push_back(task.attempt);
-  }
-  const std::vector<std::string_view> results(tasks.size(), "{}");
-  const BareRows moved = connection_.run("complete", ids, attempts, results, std::string_view(owner_));
+void check_completed(const BareRows& moved, std::span<const YardstickClaim> tasks) {
   HORAE_CHECK(moved.affected() == static_cast<std::int64_t>(tasks.size()), "a claimed task can be completed");
+}
+
+}  // namespace
+
+void PostgresPlain::submit(std::span<const YardstickTask> tasks) { (void)send_submit(tasks); }
+
+std::vector<YardstickClaim> PostgresPlain::claim(int max) { return read_claimed(send_claim(max)); }
+
+void PostgresPlain::complete(std::span<const YardstickClaim> tasks) { check_completed(send_complete(tasks), tasks); }
+
+std::vector<YardstickClaim> PostgresPlain::exchange(std::span<const YardstickClaim> done,
+                                                    std::span<const YardstickTask> tasks, int max) {
+  connection_.gather();
+  (void)send_complete(done);
+  (void)send_submit(tasks);
+  (void)send_claim(max);
+  const auto answers = connection_.finish();
+  check_completed(answers[0], done);
+  return read_claimed(answers[2]);
 }
 
 }  // namespace horae::bench

@@ -22,8 +22,14 @@ class PostgresPlain final : public PostgresYardstick {
   void submit(std::span<const YardstickTask> tasks) override;
   std::vector<YardstickClaim> claim(int max) override;
   void complete(std::span<const YardstickClaim> tasks) override;
+  std::vector<YardstickClaim> exchange(std::span<const YardstickClaim> done, std::span<const YardstickTask> tasks,
+                                       int max) override;
 
  private:
+  BareRows send_submit(std::span<const YardstickTask> tasks);
+  BareRows send_claim(int max);
+  BareRows send_complete(std::span<const YardstickClaim> tasks);
+
   BareConnection connection_;
   std::string owner_;
   SystemClock clock_;

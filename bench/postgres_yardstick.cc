@@ -140,11 +140,42 @@ BareRows BareConnection::run_encoded(const char* name, std::span<const std::stri
     lengths[i] = static_cast<int>(parameters[i].size());
     formats[i] = kBinary;
   }
-  PGresult* result = PQexecPrepared(connection_.get(), name, static_cast<int>(parameters.size()), values.data(),
-                                    lengths.data(), formats.data(), kBinary);
+  const int count = static_cast<int>(parameters.size());
+  if (gathers_) {
+    const int sent =
+        PQsendQueryPrepared(connection_.get(), name, count, values.data(), lengths.data(), formats.data(), kBinary);
+    HORAE_CHECK(sent == 1, PQerrorMessage(connection_.get()));
+    ++sent_;
+    return BareRows(nullptr);
+  }
+  return checked(
+      PQexecPrepared(connection_.get(), name, count, values.data(), lengths.data(), formats.data(), kBinary));
+}
+
+BareRows BareConnection::checked(PGresult* result) {
   const ExecStatusType status = PQresultStatus(result);
   HORAE_CHECK(status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK, PQerrorMessage(connection_.get()));
   return BareRows(result);
+}
+
+void BareConnection::gather() {
+  HORAE_CHECK(PQenterPipelineMode(connection_.get()) == 1, "between statements");
+  gathers_ = true;
+  sent_ = 0;
+}
+
+// Statements up to a Sync are one transaction.
+std::vector<BareRows> BareConnection::finish() {
+  HORAE_CHECK(PQpipelineSync(connection_.get()) == 1, PQerrorMessage(connection_.get()));
+  std::vector<BareRows> answers;
+  for (int i = 0; i < sent_; ++i) {
+    answers.push_back(checked(PQgetResult(connection_.get())));
+    HORAE_CHECK(PQgetResult(connection_.get()) == nullptr, "one answer for each statement");
+  }
+  const BareRows sync(PQgetResult(connection_.get()));
+  HORAE_CHECK(PQexitPipelineMode(connection_.get()) == 1, PQerrorMessage(connection_.get()));
+  gathers_ = false;
+  return answers;
 }
 
 }  // namespace horae::bench

@@ -45,6 +45,10 @@ class PostgresYardstick {
 
   // Ends tasks that this worker claimed, each with the result {}.
   virtual void complete(std::span<const YardstickClaim> tasks) = 0;
+
+  // complete(), submit() and claim() in one transaction and one round trip.
+  virtual std::vector<YardstickClaim> exchange(std::span<const YardstickClaim> done,
+                                               std::span<const YardstickTask> tasks, int max) = 0;
 };
 
 // What a statement answered, in the binary format.
@@ -89,20 +93,27 @@ class BareConnection {
 
   void prepare(const char* name, const char* sql);
 
-  // run("claim", queue, max): the parameters as encode() takes them.
+  // run("claim", queue, max): the parameters as encode() takes them. While statements are gathered it only sends.
   template <typename... Values>
   BareRows run(const char* name, const Values&... values) {
     return run_encoded(name, std::initializer_list<std::string>{encode(values)...});
   }
+
+  // What run() is called for until finish() is one transaction, sent in a pipeline; finish() answers all of it.
+  void gather();
+  std::vector<BareRows> finish();
 
  private:
   struct Finish {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
 
+  BareRows checked(PGresult* result);
   BareRows run_encoded(const char* name, std::span<const std::string> parameters);
 
   std::unique_ptr<PGconn, Finish> connection_;
+  bool gathers_ = false;
+  int sent_ = 0;
 };
 
 }  // namespace horae::bench

@@ -21,6 +21,7 @@ class HintingTasks final : public TaskStore {
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;
+  Result<BundleOutcome> exchange(const Bundle& calls) override;
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override;
   Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override;
 

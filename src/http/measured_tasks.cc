@@ -9,22 +9,36 @@ void MeasuredTasks::count(Event event, std::size_t tasks) {
   if (tasks > 0) meter_.metrics.count_tasks(to_string(event), tasks);
 }
 
+void MeasuredTasks::count_submitted(const std::vector<SubmitOutcome>& outcomes) {
+  count(Event::kSubmit,
+        static_cast<std::size_t>(std::ranges::count(outcomes, SubmitOutcome::Kind::kCreated, &SubmitOutcome::kind)));
+}
+
+void MeasuredTasks::count_leased(const std::vector<std::vector<LeasedTask>>& leased) {
+  std::size_t tasks = 0;
+  for (const auto& each : leased) tasks += each.size();
+  count(Event::kClaim, tasks);
+}
+
+void MeasuredTasks::count_settled(std::span<const Settlement> settlements, const std::vector<SettleOutcome>& outcomes) {
+  std::map<Event, std::size_t> accepted;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const Verdict verdict = outcomes[i].verdict;
+    if (verdict == Verdict::kAccepted) ++accepted[settlements[i].event];
+    if (!is_success(verdict)) meter_.metrics.count_refused_settle(to_string(verdict));
+  }
+  for (const auto& [event, tasks] : accepted) count(event, tasks);
+}
+
 Result<std::vector<SubmitOutcome>> MeasuredTasks::submit(std::span<const Submission> submissions) {
   auto outcomes = meter_.measured("submit", submissions.size(), [&] { return store_.submit(submissions); });
-  if (outcomes.ok()) {
-    count(Event::kSubmit,
-          static_cast<std::size_t>(std::ranges::count(*outcomes, SubmitOutcome::Kind::kCreated, &SubmitOutcome::kind)));
-  }
+  if (outcomes.ok()) count_submitted(*outcomes);
   return outcomes;
 }
 
 Result<std::vector<std::vector<LeasedTask>>> MeasuredTasks::claim(std::span<const ClaimWish> wishes) {
   auto granted = meter_.measured("claim", wishes.size(), [&] { return store_.claim(wishes); });
-  std::size_t tasks = 0;
-  if (granted.ok()) {
-    for (const auto& each : *granted) tasks += each.size();
-  }
-  count(Event::kClaim, tasks);
+  if (granted.ok()) count_leased(*granted);
   return granted;
 }
 
@@ -34,15 +48,18 @@ Result<std::vector<LeasedTask>> MeasuredTasks::leases_of(const Uuid& token) {
 
 Result<std::vector<SettleOutcome>> MeasuredTasks::settle(std::span<const Settlement> settlements) {
   auto outcomes = meter_.measured("settle", settlements.size(), [&] { return store_.settle(settlements); });
-  if (!outcomes.ok()) return outcomes;
-  std::map<Event, std::size_t> accepted;
-  for (std::size_t i = 0; i < outcomes->size(); ++i) {
-    const Verdict verdict = (*outcomes)[i].verdict;
-    if (verdict == Verdict::kAccepted) ++accepted[settlements[i].event];
-    if (!is_success(verdict)) meter_.metrics.count_refused_settle(to_string(verdict));
-  }
-  for (const auto& [event, tasks] : accepted) count(event, tasks);
+  if (outcomes.ok()) count_settled(settlements, *outcomes);
   return outcomes;
+}
+
+Result<BundleOutcome> MeasuredTasks::exchange(const Bundle& calls) {
+  const std::size_t items = calls.settlements.size() + calls.submissions.size() + calls.wishes.size();
+  auto outcome = meter_.measured("exchange", items, [&] { return store_.exchange(calls); });
+  if (!outcome.ok()) return outcome;
+  count_settled(calls.settlements, outcome->settled);
+  count_submitted(outcome->submitted);
+  count_leased(outcome->leased);
+  return outcome;
 }
 
 Result<std::vector<CancelOutcome>> MeasuredTasks::cancel(std::span<const CancelWish> wishes) {

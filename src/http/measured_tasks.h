@@ -17,6 +17,7 @@ class MeasuredTasks final : public TaskStore {
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override;
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;
+  Result<BundleOutcome> exchange(const Bundle& calls) override;
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override;
   Result<PromoteOutcome> promote_due(std::size_t max) override;
   Result<Watch> look() override;
@@ -29,6 +30,9 @@ class MeasuredTasks final : public TaskStore {
 
  private:
   void count(Event event, std::size_t tasks);
+  void count_submitted(const std::vector<SubmitOutcome>& outcomes);
+  void count_leased(const std::vector<std::vector<LeasedTask>>& leased);
+  void count_settled(std::span<const Settlement> settlements, const std::vector<SettleOutcome>& outcomes);
 
   TaskStore& store_;
   const Meter meter_;

@@ -257,10 +257,11 @@ std::vector<Result<std::vector<LeasedTask>>> Combiner::claim(std::vector<ClaimWi
 void Combiner::run() {
   own_combiner = this;
   while (wait_for_work()) {
-    commit_next(&Lines::settles, EachAttemptOnce(), [this](auto items) { return store_.settle(items); });
-    commit_next(&Lines::submits, AnyItems(), [this](auto items) { return store_.submit(items); });
-    commit_next(&Lines::cancels, AnyItems(), [this](auto items) { return store_.cancel(items); });
-    commit_next(&Lines::claims, AtMostTasks(options_.max_batch), [this](auto items) { return store_.claim(items); });
+    if (is_for_exchange()) {
+      exchange();
+    } else {
+      commit_each();
+    }
   }
 }
 
@@ -297,27 +298,70 @@ LineType& Combiner::gather(LineType Lines::*kind) {
   return line;
 }
 
-template <typename LineType, typename Rule, typename StoreCall>
-void Combiner::commit_next(LineType Lines::*kind, Rule rule, const StoreCall& store_call) {
+// The next batch of a kind.
+template <typename LineType, typename Rule>
+auto Combiner::take(LineType Lines::*kind, Rule rule) {
   using EntryType = typename LineType::value_type;
   LineType& line = gather(kind);
-  std::vector<typename EntryType::Item> items;
-  std::vector<Reply<typename EntryType::Outcome>> replies;
+  Batch<typename EntryType::Item, typename EntryType::Outcome> batch;
   std::vector<EntryType> left_back;
-  while (!line.empty() && items.size() < options_.max_batch) {
+  while (!line.empty() && batch.items.size() < options_.max_batch) {
     const Fit fit = rule(std::as_const(line.front().item));
     if (fit == Fit::kFull) break;
     EntryType entry = std::move(line.front());
     line.pop_front();
     if (fit == Fit::kJoins) {
-      items.push_back(std::move(entry.item));
-      replies.push_back(std::move(entry.reply));
+      batch.items.push_back(std::move(entry.item));
+      batch.replies.push_back(std::move(entry.reply));
     } else {
       left_back.push_back(std::move(entry));
     }
   }
   line.insert(line.begin(), std::move_iterator(left_back.begin()), std::move_iterator(left_back.end()));
-  if (!items.empty()) commit(std::span(std::as_const(items)), std::span(replies), store_call);
+  return batch;
+}
+
+auto Combiner::take_settles() { return take(&Lines::settles, EachAttemptOnce()); }
+auto Combiner::take_submits() { return take(&Lines::submits, AnyItems()); }
+auto Combiner::take_claims() { return take(&Lines::claims, AtMostTasks(options_.max_batch)); }
+
+void Combiner::commit_each() {
+  commit(take_settles(), [this](auto items) { return store_.settle(items); });
+  commit(take_submits(), [this](auto items) { return store_.submit(items); });
+  commit(take(&Lines::cancels, AnyItems()), [this](auto items) { return store_.cancel(items); });
+  commit(take_claims(), [this](auto items) { return store_.claim(items); });
+}
+
+bool Combiner::is_for_exchange() {
+  const std::lock_guard lock(mutex_);
+  const auto any = [this](auto Lines::*kind) { return !(waiting_.*kind).empty() || !(arrived_.*kind).empty(); };
+  return !any(&Lines::cancels) && any(&Lines::settles) + any(&Lines::submits) + any(&Lines::claims) > 1;
+}
+
+void Combiner::exchange() {
+  auto settles = take_settles();
+  auto submits = take_submits();
+  auto claims = take_claims();
+  auto outcome = store_.exchange({.settlements = settles.items, .submissions = submits.items, .wishes = claims.items});
+  if (outcome.ok()) {
+    answer<SettleOutcome>(settles.replies, std::move(outcome->settled));
+    answer<SubmitOutcome>(submits.replies, std::move(outcome->submitted));
+    answer<std::vector<LeasedTask>>(claims.replies, std::move(outcome->leased));
+  } else if (outcome.error().retryable()) {
+    answer<SettleOutcome>(settles.replies, outcome.error());
+    answer<SubmitOutcome>(submits.replies, outcome.error());
+    answer<std::vector<LeasedTask>>(claims.replies, outcome.error());
+  } else {
+    // Nothing was done, because of one item or several: each kind by itself finds out which.
+    commit(std::move(settles), [this](auto items) { return store_.settle(items); });
+    commit(std::move(submits), [this](auto items) { return store_.submit(items); });
+    commit(std::move(claims), [this](auto items) { return store_.claim(items); });
+  }
+}
+
+template <typename BatchType, typename StoreCall>
+void Combiner::commit(BatchType batch, const StoreCall& store_call) {
+  if (!batch.items.empty()) commit(std::span(std::as_const(batch.items)), std::span(batch.replies), store_call);
 }
 
 template <typename Item, typename Outcome, typename StoreCall>

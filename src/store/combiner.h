@@ -29,11 +29,12 @@ struct CombinerOptions {
 // Callers who were answered together often come again together. So after a round of many items the next one waits a
 // moment for those who are not back yet, rather than commit for the first of them alone.
 //
-// One thread runs rounds. A round has one store call of each kind for which items wait: settles first, because they end
-// what running tasks hold; then submits and cancels; claims last, so that they see the newest tasks and none that was
-// just cancelled. Each store call takes what has arrived until then, in the order of arrival, up to max_batch items;
-// the rest goes with the next round. The claims of one store call ask for at most max_batch tasks together (a single
-// claim always fits), because they are leased in one transaction that others wait for.
+// One thread runs rounds. A round takes what has arrived, of each kind up to max_batch items in the order of arrival;
+// the rest goes with the next round. Settles, submits and claims that wait together share one commit
+// (TaskStore::exchange()). With cancels, which are rare, each kind has a store call of its own: settles first, because
+// they end what running tasks hold; then submits and cancels; claims last, so that they see the newest tasks and none
+// that was just cancelled. The claims of one round ask for at most max_batch tasks together (a single claim always
+// fits), because they are leased in one transaction that others wait for.
 //
 // Answers: each call is answered exactly once, after the store has made it durable, or by an error:
 //   kUnavailable  the store was away, and the outcome is unknown for all items of that store call: repeat with the same
@@ -124,6 +125,13 @@ class Combiner {
   template <typename Item, typename Outcome>
   using Line = std::deque<Entry<Item, Outcome>>;
 
+  // What goes to the store in one call, and where the outcomes go.
+  template <typename Item, typename Outcome>
+  struct Batch {
+    std::vector<Item> items;
+    std::vector<Reply<Outcome>> replies;
+  };
+
   struct Lines {
     Line<Settlement, SettleOutcome> settles;
     Line<Submission, SubmitOutcome> submits;
@@ -148,8 +156,16 @@ class Combiner {
   void wait_for_the_others(std::unique_lock<std::mutex>& lock);
   template <typename LineType>
   LineType& gather(LineType Lines::*kind);
-  template <typename LineType, typename Rule, typename StoreCall>
-  void commit_next(LineType Lines::*kind, Rule rule, const StoreCall& store_call);
+  template <typename LineType, typename Rule>
+  auto take(LineType Lines::*kind, Rule rule);
+  auto take_settles();
+  auto take_submits();
+  auto take_claims();
+  void commit_each();
+  bool is_for_exchange();
+  void exchange();
+  template <typename BatchType, typename StoreCall>
+  void commit(BatchType batch, const StoreCall& store_call);
   template <typename Item, typename Outcome, typename StoreCall>
   void commit(std::span<const Item> items, std::span<Reply<Outcome>> replies, const StoreCall& store_call);
   template <typename Outcome>

@@ -60,7 +60,61 @@ TEST(Combiner, EachKindHasItsTurnInEachRound) {
   for (const char* label : {"a", "b", "c"}) world.submit(label);
   world.finish();
 
-  EXPECT_THAT(world.calls(), ElementsAre("settle t1 t2", "submit a b", "settle t3", "submit c"));
+  EXPECT_THAT(world.calls(), ElementsAre("exchange settle t1 t2 submit a b", "exchange settle t3 submit c"));
+}
+
+// ---- Calls of several kinds ----
+
+TEST(Combiner, KindsThatWaitTogetherShareACommit) {
+  World world;
+  world.hold();
+  world.submit("a");
+  world.settle(1, 1, "t");
+  world.combiner.claim(claim_wish("w"), world.answers.as<std::vector<LeasedTask>>("w"));
+  world.finish();
+
+  EXPECT_THAT(world.calls(), ElementsAre("exchange settle t submit a claim w"));
+  for (const char* label : {"a", "t", "w"}) EXPECT_EQ(world.answers.only(label), "ok") << label;
+}
+
+TEST(Combiner, WithCancelsEachKindHasItsOwnCall) {
+  World world;
+  world.hold();
+  world.combiner.claim(claim_wish("w"), world.answers.as<std::vector<LeasedTask>>("w"));
+  world.combiner.cancel(cancel_wish("c"), world.answers.as<CancelOutcome>("c"));
+  world.submit("a");
+  world.settle(1, 1, "t");
+  world.finish();
+
+  EXPECT_THAT(world.calls(), ElementsAre("settle t", "submit a", "cancel c", "claim w"));
+}
+
+TEST(Combiner, OneBadItemOfAnExchangeHarmsNoOther) {
+  World world;
+  world.store.fail_on("b", ErrorCode::kRefused);
+  world.hold();
+  for (const char* label : {"a", "b"}) world.submit(label);
+  world.settle(1, 1, "t");
+  world.finish();
+
+  EXPECT_THAT(world.calls(), ElementsAre("exchange settle t submit a b: refused", "settle t", "submit a b: refused",
+                                         "submit a", "submit b: refused"));
+  EXPECT_EQ(world.answers.only("t"), "ok");
+  EXPECT_EQ(world.answers.only("a"), "ok");
+  EXPECT_EQ(world.answers.only("b"), "refused: because of b");
+}
+
+TEST(Combiner, AnExchangeWithoutAnAnswerIsUnknownForAll) {
+  World world;
+  world.store.fail_on("a", ErrorCode::kUnavailable);
+  world.hold();
+  world.submit("a");
+  world.settle(1, 1, "t");
+  world.finish();
+
+  EXPECT_THAT(world.calls(), ElementsAre("exchange settle t submit a: unavailable"));
+  EXPECT_EQ(world.answers.only("a"), "unavailable: because of a");
+  EXPECT_EQ(world.answers.only("t"), "unavailable: because of a");
 }
 
 TEST(Combiner, WaitingCallsReturnTheirOwnOutcome) {

@@ -79,6 +79,20 @@ class FakeStore final : public TaskStore {
     return call<std::vector<LeasedTask>>("claim", wishes);
   }
 
+  // Written down as "exchange settle t submit a b claim w", without the kinds that it has not.
+  Result<BundleOutcome> exchange(const Bundle& calls) override {
+    std::unique_lock lock(mutex_);
+    pass_gate(lock);
+    calls_.push_back("exchange");
+    std::optional<Error> fault;
+    BundleOutcome outcome{.settled = note<SettleOutcome>(" settle", calls.settlements, fault),
+                          .submitted = note<SubmitOutcome>(" submit", calls.submissions, fault),
+                          .leased = note<std::vector<LeasedTask>>(" claim", calls.wishes, fault)};
+    if (!fault) return outcome;
+    calls_.back() += ": " + std::string(to_string(fault->code));
+    return *fault;
+  }
+
   Result<std::vector<LeasedTask>> leases_of(const Uuid& /*token*/) override { return unused(); }
   Result<PromoteOutcome> promote_due(std::size_t /*max*/) override { return unused(); }
   Result<Watch> look() override { return unused(); }
@@ -90,22 +104,34 @@ class FakeStore final : public TaskStore {
   Result<Page> list(const ListQuery& /*query*/) override { return unused(); }
 
  private:
-  template <typename Outcome, typename Item>
-  Result<std::vector<Outcome>> call(const std::string& name, std::span<const Item> items) {
-    std::unique_lock lock(mutex_);
+  void pass_gate(std::unique_lock<std::mutex>& lock) {
     inside_ = true;
     changed_.notify_all();
     changed_.wait(lock, [this] { return open_; });
     inside_ = false;
-    calls_.push_back(name);
-    std::optional<Error> fault;
+  }
+
+  // Adds the items to the newest call.
+  template <typename Outcome, typename Item>
+  std::vector<Outcome> note(const std::string& name, std::span<const Item> items, std::optional<Error>& fault) {
     std::vector<Outcome> outcomes;
+    if (!items.empty()) calls_.back() += name;
     for (const Item& item : items) {
       calls_.back() += " " + label_of(item);
       const auto found = faults_.find(label_of(item));
       if (found != faults_.end() && !fault) fault = Error{found->second, "because of " + found->first};
       outcomes.push_back(outcome_of(item));
     }
+    return outcomes;
+  }
+
+  template <typename Outcome, typename Item>
+  Result<std::vector<Outcome>> call(const std::string& name, std::span<const Item> items) {
+    std::unique_lock lock(mutex_);
+    pass_gate(lock);
+    calls_.emplace_back();
+    std::optional<Error> fault;
+    std::vector<Outcome> outcomes = note<Outcome>(name, items, fault);
     if (!fault) return outcomes;
     calls_.back() += ": " + std::string(to_string(fault->code));
     return *fault;

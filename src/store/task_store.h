@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/task.h"
+#include "store/bundle.h"
 #include "store/lease.h"
 #include "store/list.h"
 #include "store/submission.h"
@@ -112,6 +113,11 @@ class TaskStore {
   // A complete or abort that is refused (kStaleAttempt, kCancelled, kWrongState) is kept in the history as
   // TaskLateResult, once for each attempt and owner, if an attempt with this number has begun.
   virtual Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) = 0;
+
+  // settle(), submit() and claim(), in this order: a claim sees what the others did. A store that can does it with one
+  // commit, which all of them wait for; others make the three calls. kUnavailable means that the outcome is unknown for
+  // all items; after any other error nothing was done.
+  virtual Result<BundleOutcome> exchange(const Bundle& calls);
 
   // Cancels scheduled, ready and running tasks for good.
   virtual Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) = 0;

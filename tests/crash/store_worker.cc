@@ -17,6 +17,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -29,6 +30,7 @@ namespace {
 using namespace horae;  // NOLINT(google-build-using-namespace): a program of one file
 
 constexpr int kBatch = 8;
+constexpr int kExchanges = 3;  // one after the other
 constexpr Duration kLease = kMinLease;
 constexpr Duration kSilence = std::chrono::minutes(1);
 constexpr int kPauseMilliseconds = 20;
@@ -76,16 +78,27 @@ class Worker {
     while (true) {
       submit();
       settle(claim());
+      for (int i = 0; i < kExchanges; ++i) exchange();
+      settle(std::exchange(held_, {}));
       expire();
     }
   }
 
  private:
   void submit() {
+    const auto submissions = new_submissions();
+    say_submitted(insist([&] { return store_.tasks().submit(submissions); }));
+  }
+
+  std::vector<Submission> new_submissions() {
     std::vector<Submission> submissions;
     for (int i = 0; i < kBatch; ++i)
       submissions.push_back({.task = {.queue = "crash", .spec = "{}"}, .new_id = ids_.next()});
-    for (const SubmitOutcome& outcome : insist([&] { return store_.tasks().submit(submissions); })) {
+    return submissions;
+  }
+
+  static void say_submitted(const std::vector<SubmitOutcome>& outcomes) {
+    for (const SubmitOutcome& outcome : outcomes) {
       using Kind = SubmitOutcome::Kind;
       if (outcome.kind != Kind::kCreated && outcome.kind != Kind::kPresent)
         break_off("not stored: " + to_string(outcome.id));
@@ -93,16 +106,43 @@ class Worker {
     }
   }
 
+  ClaimWish new_wish() {
+    return {.owner = owner_, .queues = {"crash"}, .max = kBatch, .token = ids_.next(), .lease = kLease};
+  }
+
   // What a claim without an answer has got is told by its token.
   std::vector<LeasedTask> claim() {
-    const std::vector<ClaimWish> wishes = {
-        {.owner = owner_, .queues = {"crash"}, .max = kBatch, .token = ids_.next(), .lease = kLease}};
+    const std::vector<ClaimWish> wishes = {new_wish()};
     auto answer = store_.tasks().claim(wishes);
     auto leased = answer.ok() || !is_away(answer.error())
                       ? std::move(answer->at(0))
                       : insist([&] { return store_.tasks().leases_of(wishes[0].token); });
     for (const LeasedTask& task : leased) say("claimed", task.id, task.attempt);
     return leased;
+  }
+
+  // Completes all that the last one claimed, submits and claims, in one call. Without an answer each part is repeated.
+  void exchange() {
+    std::vector<Settlement> done;
+    for (const LeasedTask& task : held_) {
+      done.push_back(
+          {.event = Event::kComplete, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = owner_});
+    }
+    const auto fresh = new_submissions();
+    const std::vector<ClaimWish> wishes = {new_wish()};
+    auto answer = store_.tasks().exchange({.settlements = done, .submissions = fresh, .wishes = wishes});
+    BundleOutcome outcome;
+    if (answer.ok() || !is_away(answer.error())) {
+      outcome = std::move(*answer);
+    } else {
+      outcome.settled = insist([&] { return store_.tasks().settle(done); });
+      outcome.submitted = insist([&] { return store_.tasks().submit(fresh); });
+      outcome.leased = {insist([&] { return store_.tasks().leases_of(wishes[0].token); })};
+    }
+    say_completed(done, outcome.settled);
+    say_submitted(outcome.submitted);
+    held_ = std::move(outcome.leased[0]);
+    for (const LeasedTask& task : held_) say("claimed", task.id, task.attempt);
   }
 
   // All but one, so that some leases are left to expire and to be claimed again.
@@ -112,7 +152,10 @@ class Worker {
       completions.push_back(
           {.event = Event::kComplete, .id = leased[i].id, .attempt = leased[i].attempt, .owner = owner_});
     }
-    const auto outcomes = insist([&] { return store_.tasks().settle(completions); });
+    say_completed(completions, insist([&] { return store_.tasks().settle(completions); }));
+  }
+
+  static void say_completed(const std::vector<Settlement>& completions, const std::vector<SettleOutcome>& outcomes) {
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (outcomes[i].verdict == Verdict::kNotFound) break_off("lost: " + to_string(completions[i].id));
       if (is_success(outcomes[i].verdict)) say("completed", completions[i].id, completions[i].attempt);
@@ -134,6 +177,7 @@ class Worker {
   SystemRandom random_;
   UuidSource ids_;
   std::string owner_;
+  std::vector<LeasedTask> held_;  // by the last exchange
 };
 
 }  // namespace

@@ -145,13 +145,47 @@ class Session {
     }
   }
 
-  // What it claimed at once, from where it was claimed; once more with a chance.
-  void complete_whole() {
+  std::vector<Settlement> completions_of_whole() {
     std::vector<Settlement> batch;
     for (const Held& held : whole_.held) {
       batch.push_back(settlement(held, Event::kComplete));
       batch.back().number = held.lease.number;
     }
+    return batch;
+  }
+
+  // What it claimed at once, from where it was claimed, together with a submit and a claim there.
+  void exchange() {
+    const std::vector<Settlement> done = completions_of_whole();
+    const NewTask plain{.queue = one_of(kQueues), .priority = one_of<int>({0, 100, 255}), .spec = "{}"};
+    std::vector<Submission> fresh;
+    for (std::size_t i = one_of<std::size_t>({0, 1, 40}); i > 0 && ledger_.live() <= kMostLive; --i) {
+      fresh.push_back({.task = plain, .new_id = ids_.next()});
+    }
+    std::vector<ClaimWish> wishes;
+    for (int i = one_of<int>({0, 1, 1, 2}); i > 0; --i) {
+      wishes.push_back({.owner = owner_,
+                        .queues = {one_of(kQueues)},
+                        .max = one_of<int>({1, 5, 50}),
+                        .token = ids_.next(),
+                        .lease = kMinLease});
+    }
+    const auto answer = whole_.store->exchange({.settlements = done, .submissions = fresh, .wishes = wishes});
+    if (!is_fine("exchange", answer)) return;
+    for (std::size_t i = 0; i < done.size(); ++i) ledger_.note(done[i], answer->settled[i]);
+    for (std::size_t i = 0; i < fresh.size(); ++i) ledger_.note(fresh[i], answer->submitted[i]);
+    whole_.held.clear();
+    for (const auto& leased : answer->leased) {
+      for (const LeasedTask& lease : leased) {
+        ledger_.note(owner_, lease);
+        whole_.held.push_back({lease, owner_});
+      }
+    }
+  }
+
+  // Once more with a chance.
+  void complete_whole() {
+    const std::vector<Settlement> batch = completions_of_whole();
     const auto answer = whole_.store->settle(batch);
     if (!is_fine("settle", answer)) return;
     for (std::size_t i = 0; i < batch.size(); ++i) ledger_.note(batch[i], (*answer)[i]);
@@ -175,7 +209,7 @@ class Session {
 
   // Some of what it holds, also what was taken from it meanwhile; some of it twice; and again what it had settled.
   void settle() {
-    if (!whole_.held.empty() && chance(0.5)) return complete_whole();
+    if (!whole_.held.empty() && chance(0.5)) return chance(0.6) ? exchange() : complete_whole();
     std::vector<Settlement> batch;
     std::vector<Held> kept;
     const bool alike = chance(0.5);

@@ -91,10 +91,14 @@ class Interleaving : public Meeting, public ::testing::WithParamInterface<std::t
  protected:
   Interleaving() : Meeting(claimer()) {}
 
-  // Who completes the lease as a whole must know it, and who has claimed before claims the quick way.
+  // Who completes the lease as a whole must know it, and who has claimed before claims the quick way; so the exchange,
+  // which is the first of the two, is one transaction.
   static Scene::Side claimer() {
-    const Operation second = std::get<1>(GetParam());
-    return second == Operation::kCompleteWhole || second == Operation::kClaim ? Scene::kSecond : Scene::kFirst;
+    const auto [first, second, end] = GetParam();
+    if (first == Operation::kExchange) return Scene::kFirst;
+    const bool is_quick =
+        second == Operation::kCompleteWhole || second == Operation::kClaim || second == Operation::kExchange;
+    return is_quick ? Scene::kSecond : Scene::kFirst;
   }
 };
 

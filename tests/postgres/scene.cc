@@ -56,9 +56,9 @@ Told settle(TaskStore& store, const std::vector<Settlement>& batch) { return tel
 }  // namespace
 
 std::string_view name_of(Operation operation) {
-  constexpr std::array<std::string_view, 15> kNames = {"Submit", "Claim", "Complete",      "Heartbeat",   "Release",
-                                                       "Abort",  "Yield", "Expire",        "Promote",     "Cancel",
-                                                       "Get",    "Purge", "CompleteWhole", "ExtendWhole", "ExtendAll"};
+  constexpr std::array<std::string_view, 16> kNames = {
+      "Submit",  "Claim",  "Complete", "Heartbeat", "Release",       "Abort",       "Yield",     "Expire",
+      "Promote", "Cancel", "Get",      "Purge",     "CompleteWhole", "ExtendWhole", "ExtendAll", "Exchange"};
   return kNames.at(static_cast<std::size_t>(operation));
 }
 
@@ -182,6 +182,7 @@ void Scene::fill(Side claimer) {
       sides_[side].submissions.push_back(submission({.key = key}));
     }
     sides_[side].submissions.push_back(submission({}));
+    sides_[side].plain = {submission({}), submission({})};
   }
 }
 
@@ -250,6 +251,26 @@ std::vector<ExpiredLease> Scene::expire_now() {
   return outcome.expired;
 }
 
+ClaimWish Scene::wish_of(Side side) {
+  return {.owner = side == kFirst ? "worker-2" : "worker-3",
+          .queues = {kQueue},
+          .max = kSome,
+          .token = Uuid{{static_cast<std::uint8_t>(1 + side)}}};
+}
+
+Told Scene::exchange(Side side) {
+  const auto done = settlements_of_all(Event::kComplete);
+  const std::vector<Submission>& fresh = sides_[side].plain;
+  const std::vector wishes = {wish_of(side)};
+  const auto outcome =
+      sides_[side].store->tasks().exchange({.settlements = done, .submissions = fresh, .wishes = wishes});
+  if (!outcome.ok()) return {.error = outcome.error()};
+  Told told = tell_settle(done, outcome->settled);
+  add_to(told, tell_submit(fresh, outcome->submitted, keys_));
+  add_to(told, tell_claim(wishes[0], outcome->leased));
+  return told;
+}
+
 Told Scene::run(Operation operation, Side side) {
   Actor& actor = sides_[side];
   TaskStore& store = actor.store->tasks();
@@ -257,12 +278,11 @@ Told Scene::run(Operation operation, Side side) {
     case Operation::kSubmit:
       return tell_submit(actor.submissions, store.submit(actor.submissions), keys_);
     case Operation::kClaim: {
-      const ClaimWish wish{.owner = side == kFirst ? "worker-2" : "worker-3",
-                           .queues = {kQueue},
-                           .max = kSome,
-                           .token = Uuid{{static_cast<std::uint8_t>(1 + side)}}};
+      const ClaimWish wish = wish_of(side);
       return tell_claim(wish, store.claim(std::vector{wish}));
     }
+    case Operation::kExchange:
+      return exchange(side);
     case Operation::kComplete:
       return settle(store, settlements(Event::kComplete, side));
     case Operation::kHeartbeat:

@@ -33,12 +33,14 @@ enum class Operation {
   kCompleteWhole,
   kExtendWhole,
   kExtendAll,
+  kExchange,  // completes the whole lease, submits and claims
 };
 
 inline constexpr Operation kAllOperations[] = {
-    Operation::kSubmit, Operation::kClaim, Operation::kComplete,      Operation::kHeartbeat,   Operation::kRelease,
-    Operation::kAbort,  Operation::kYield, Operation::kExpire,        Operation::kPromote,     Operation::kCancel,
-    Operation::kGet,    Operation::kPurge, Operation::kCompleteWhole, Operation::kExtendWhole, Operation::kExtendAll};
+    Operation::kSubmit,        Operation::kClaim,       Operation::kComplete,  Operation::kHeartbeat,
+    Operation::kRelease,       Operation::kAbort,       Operation::kYield,     Operation::kExpire,
+    Operation::kPromote,       Operation::kCancel,      Operation::kGet,       Operation::kPurge,
+    Operation::kCompleteWhole, Operation::kExtendWhole, Operation::kExtendAll, Operation::kExchange};
 
 std::string_view name_of(Operation operation);  // "Submit"
 
@@ -91,6 +93,7 @@ class Scene {
     Gate gate;
     std::unique_ptr<Store> store;
     std::vector<Submission> submissions;
+    std::vector<Submission> plain;  // without keys, for an exchange
   };
 
   void open();
@@ -99,6 +102,8 @@ class Scene {
   std::vector<Settlement> settlements(Event event, Side side) const;
   std::vector<Settlement> settlements_of_all(Event event) const;
   std::vector<TaskId> some_of_all(Side side) const;
+  static ClaimWish wish_of(Side side);
+  Told exchange(Side side);
 
   ManualClock clock_;
   SeededRandom random_{1};

@@ -192,6 +192,16 @@ Told tell_get(const std::vector<TaskId>& asked, const Result<std::vector<std::op
   return told;
 }
 
+void add_to(Told& told, Told next) {
+  for (auto& [id, facts] : next.facts) {
+    auto& all = told.facts[id];
+    all.insert(all.end(), facts.begin(), facts.end());
+  }
+  told.moves = next.moves;
+  told.moved = next.moved;
+  told.found_nothing = next.found_nothing;
+}
+
 std::vector<std::string> contradictions(const std::map<TaskId, Seen>& before, const Told& first, const Told& second,
                                         const std::map<TaskId, Stand>& after) {
   std::set<TaskId> ids;

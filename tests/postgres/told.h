@@ -48,6 +48,9 @@ Told tell_promote(const Result<PromoteOutcome>& answer);
 Told tell_purge(const Result<PurgeOutcome>& answer);
 Told tell_get(const std::vector<TaskId>& asked, const Result<std::vector<std::optional<Task>>>& answer);
 
+// What the same caller was told next. The one of them that found nothing, or moved what it does not name, comes last.
+void add_to(Told& told, Told next);
+
 // One line for each task of which the two cannot both be right, and for tasks that nobody was told of.
 std::vector<std::string> contradictions(const std::map<TaskId, Seen>& before, const Told& first, const Told& second,
                                         const std::map<TaskId, Stand>& after);

@@ -175,6 +175,11 @@ class Submit : public Contract {};
 class Claim : public Contract {};
 class Hold : public Contract {};
 class Settle : public Contract {};
+class Exchanging : public Contract {
+ protected:
+  BundleOutcome exchange(const std::vector<Settlement>& settlements, const std::vector<Submission>& submissions,
+                         const std::vector<ClaimWish>& wishes);
+};
 class StateTable : public Contract {
  protected:
   // A task in this state, and the newest attempt at it.
@@ -231,6 +236,7 @@ class RandomOperations : public Contract {};
   HORAE_STORE_CONTRACT_PART(Claim, maker)       \
   HORAE_STORE_CONTRACT_PART(Hold, maker)        \
   HORAE_STORE_CONTRACT_PART(Settle, maker)      \
+  HORAE_STORE_CONTRACT_PART(Exchanging, maker)  \
   HORAE_STORE_CONTRACT_PART(StateTable, maker)  \
   HORAE_STORE_CONTRACT_PART(Retry, maker)       \
   HORAE_STORE_CONTRACT_PART(Recurrence, maker)  \

@@ -71,6 +71,11 @@ std::string describe(const SettleOutcome& outcome) {
                      outcome.attempt, text_of(outcome.owner), text_of(outcome.lease_expires));
 }
 
+std::string describe(const BundleOutcome& outcome) {
+  return fmt::format("settled {}\nsubmitted {}\nleased {}", describe(outcome.settled), describe(outcome.submitted),
+                     describe(outcome.leased));
+}
+
 std::string describe(const CancelOutcome& outcome) {
   return fmt::format("{} state {}", to_string(outcome.verdict), text_of(outcome.state));
 }

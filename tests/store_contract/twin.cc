@@ -78,10 +78,11 @@ rc::Gen<Step> any_step_of(rc::Gen<Call> call) {
 }  // namespace
 
 void showValue(const Step& step, std::ostream& out) {
-  constexpr std::array kNames = {
-      "submit",  "submit again", "submit batch", "claim",  "claim batch",  "settle",         "settle batch", "cancel",
-      "promote", "expire",       "extend",       "purge",  "configure",    "scheduler",      "list",         "find",
-      "advance", "enqueue",      "ready due",    "remove", "stuck, reset", "cancel message", "move message"};
+  constexpr std::array kNames = {"submit", "submit again", "submit batch",   "claim",       "claim batch",
+                                 "settle", "settle batch", "exchange",       "cancel",      "promote",
+                                 "expire", "extend",       "purge",          "configure",   "scheduler",
+                                 "list",   "find",         "advance",        "enqueue",     "ready due",
+                                 "remove", "stuck, reset", "cancel message", "move message"};
   out << "{" << kNames[static_cast<std::size_t>(step.call)] << " " << step.a << ", " << step.b << ", " << step.c << ", "
       << step.d << "}";
 }
@@ -94,6 +95,7 @@ rc::Gen<Step> any_step_with_tasks() {
                                                      {3, Call::kClaimBatch},
                                                      {26, Call::kSettle},
                                                      {6, Call::kSettleBatch},
+                                                     {10, Call::kExchange},
                                                      {5, Call::kCancel},
                                                      {8, Call::kPromote},
                                                      {8, Call::kExpire},
@@ -202,8 +204,12 @@ ListQuery Twin::query_of(const Step& step) {
 
 void Twin::submit(const std::vector<Submission>& submissions) {
   const auto outcomes = ask_both([&](Store& each) { return each.tasks().submit(submissions); });
+  note_submitted(submissions, *outcomes);
+}
+
+void Twin::note_submitted(const std::vector<Submission>& submissions, const std::vector<SubmitOutcome>& outcomes) {
   std::map<TaskId, std::int64_t> created;
-  for (const SubmitOutcome& outcome : *outcomes) {
+  for (const SubmitOutcome& outcome : outcomes) {
     if (outcome.kind == SubmitOutcome::Kind::kCreated) {
       RC_ASSERT(outcome.number > newest_number_);
       created[outcome.id] = outcome.number;
@@ -225,11 +231,25 @@ void Twin::check_numbers(const std::vector<LeasedTask>& leased) {
 
 void Twin::claim(const std::vector<ClaimWish>& wishes) {
   const auto taken = ask_both([&](Store& each) { return each.tasks().claim(wishes); });
+  note_claimed(wishes, *taken);
+}
+
+void Twin::note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<std::vector<LeasedTask>>& taken) {
   for (std::size_t i = 0; i < wishes.size(); ++i) {
-    check_numbers((*taken)[i]);
-    for (const LeasedTask& each : (*taken)[i]) last_owner_[each.id] = wishes[i].owner;
+    check_numbers(taken[i]);
+    for (const LeasedTask& each : taken[i]) last_owner_[each.id] = wishes[i].owner;
     tokens_.push_back(wishes[i].token);
   }
+}
+
+// One submission at most: within a batch the numbers, which decide between equals, are the store's choice.
+void Twin::exchange(const std::vector<Settlement>& settlements, const std::vector<Submission>& submissions,
+                    const std::vector<ClaimWish>& wishes) {
+  const auto outcome = ask_both([&](Store& each) {
+    return each.tasks().exchange({.settlements = settlements, .submissions = submissions, .wishes = wishes});
+  });
+  note_submitted(submissions, outcome->submitted);
+  note_claimed(wishes, outcome->leased);
 }
 
 void Twin::settle(const std::vector<Settlement>& settlements) {
@@ -302,6 +322,17 @@ void Twin::apply_to_tasks(const Step& step) {
       return settle({settlement_of(step)});
     case Call::kSettleBatch:
       return settle({settlement_of(step), settlement_of(other(1)), settlement_of(step), settlement_of(other(2))});
+    case Call::kExchange: {
+      std::vector<Settlement> settlements;
+      if (step.a % 4 != 0) settlements.push_back(settlement_of(step));
+      if (step.a % 4 == 3) settlements.push_back(settlement_of(other(1)));
+      std::vector<Submission> submissions;
+      if (step.b % 4 != 0) submissions.push_back(submission_of(other(2)));
+      std::vector<ClaimWish> wishes;
+      if (step.c % 4 != 0) wishes.push_back(wish_of(other(3)));
+      if (step.c % 4 == 3) wishes.push_back(wish_of(other(4)));
+      return exchange(settlements, submissions, wishes);
+    }
     case Call::kCancel: {
       const std::vector<CancelWish> wishes = {{task_of(step.a), some_text(step.b), scope_of_step(step)},
                                               {task_of(step.c), some_text(1), nullptr}};

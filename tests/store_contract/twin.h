@@ -26,6 +26,7 @@ struct Step {
     kClaimBatch,
     kSettle,
     kSettleBatch,
+    kExchange,
     kCancel,
     kPromote,
     kExpire,
@@ -78,6 +79,10 @@ class Twin {
   void submit(const std::vector<Submission>& submissions);
   void claim(const std::vector<ClaimWish>& wishes);
   void settle(const std::vector<Settlement>& settlements);
+  void exchange(const std::vector<Settlement>& settlements, const std::vector<Submission>& submissions,
+                const std::vector<ClaimWish>& wishes);
+  void note_submitted(const std::vector<Submission>& submissions, const std::vector<SubmitOutcome>& outcomes);
+  void note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<std::vector<LeasedTask>>& taken);
   void compare_list(const ListQuery& query);
   void compare_queues();
   void check_numbers(const std::vector<LeasedTask>& leased);

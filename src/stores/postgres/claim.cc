@@ -15,14 +15,17 @@ namespace horae::postgres {
 namespace {
 
 // In the order of claims, by run_order; a queue in which nothing is ready answers one row of nulls. Pause and stop are
-// conditions of the statement itself. What others have locked is left to them.
+// conditions of the statement itself. What others have locked is left to them. `fresh` is the highest priority of tasks
+// that this transaction made ready, or null: the floor may lie above them.
 const Sql kLockHeads{
     "lock_heads",
     std::string("select horae_now(), q.no, q.base, q.rate, q.since, ") + kRunColumns +
-        " from unnest($1::integer[], $2::bigint[], $3::bigint[]) as w(no, floor, most)"
+        " from unnest($1::integer[], $2::bigint[], $3::bigint[], $5::smallint[]) as w(no, floor, most, fresh)"
         " join queue as q on q.no = w.no and not q.paused"
         " left join lateral ("
-        "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else w.floor end"
+        "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else "
+        "least(w.floor,"
+        "   q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - w.fresh) end"
         "  order by run.queue, run.rank, run.at, run.lo limit w.most for update skip locked) as r on true"
         " where not (select stopped from control)"};
 
@@ -101,108 +104,390 @@ class Payloads {
 
 }  // namespace
 
-Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const ClaimWish> wishes) {
-  using Answer = std::vector<std::vector<LeasedTask>>;
+// ---- The head of one queue, for one wish ----
+
+class Claimer::HeadPart final : public ClaimPart {
+ public:
+  HeadPart(Claimer& claimer, Wanted wanted) : claimer_(claimer), wanted_(std::move(wanted)) {}
+
+  void send(Transaction& transaction, const FreshPriorities& fresh) override {
+    look_ = claimer_.floors_.begin(queue());
+    const auto found = fresh.find(queue());
+    ticket_ =
+        send_take_head(transaction, {.wish = &wish(),
+                                     .queue = queue(),
+                                     .floor = look_.floor,
+                                     .most = claimer_.runs_for(wish().max),
+                                     .fresh = found == fresh.end() ? std::nullopt : std::optional(found->second)});
+  }
+
+  void read(const Transaction& transaction) override {
+    taken_ = read_taken_head(transaction, ticket_);
+    if (!taken_) return;
+    claimer_.floors_.end(queue(), look_, taken_->ranges.front().rank);
+    for (const TakenRange& each : taken_->ranges) {
+      if (each.has_rest) claimer_.floors_.lower(queue(), each.rank);
+    }
+  }
+
+  Result<std::optional<Claimed>> finish() override {
+    if (!taken_) return std::optional<Claimed>();
+    std::vector<LeasedTask> tasks = leased_tasks();
+    std::vector<Range> again;
+    for (const TakenRange& each : taken_->ranges) {
+      if (each.attempt > 1) again.push_back(each.range);
+    }
+    const auto unknown = claimer_.known_.fill(tasks);
+    if (!unknown.empty() || !again.empty()) {
+      if (auto read = claimer_.read_payloads(tasks, unknown, again); !read.ok()) return read.error();
+    }
+    claimer_.known_.remember_ids(tasks);
+    for (const TakenRange& each : taken_->ranges) {
+      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt});
+    }
+    claimer_.note_cost(taken_->ranges.size(), tasks.size());
+    Claimed claimed(1);
+    claimed[0] = std::move(tasks);
+    return std::optional(std::move(claimed));
+  }
+
+ private:
+  const ClaimWish& wish() const { return wanted_.wishes[0]; }
+  int queue() const { return wanted_.queues[0][0]; }
+
+  std::vector<LeasedTask> leased_tasks() const {
+    std::vector<LeasedTask> tasks;
+    tasks.reserve(static_cast<std::size_t>(wish().max));
+    for (const TakenRange& each : taken_->ranges) {
+      for (std::int64_t number = each.range.lo; number <= each.range.hi; ++number) {
+        tasks.push_back({.number = number,
+                         .queue = wanted_.names.at(queue()),
+                         .attempt = each.attempt,
+                         .lease_expires = after(taken_->now, wish().lease)});
+      }
+    }
+    return tasks;
+  }
+
+  Claimer& claimer_;
+  const Wanted wanted_;
+  Floors::Look look_;
+  std::size_t ticket_ = 0;
+  std::optional<TakenHead> taken_;
+};
+
+// ---- Any wishes ----
+
+class Claimer::SharedPart final : public ClaimPart {
+ public:
+  // `may_wait`: for others who hold all that is ready. Not in a transaction that holds locks already.
+  SharedPart(Claimer& claimer, Wanted wanted, bool may_wait)
+      : claimer_(claimer), wanted_(std::move(wanted)), may_wait_(may_wait) {}
+
+  void send(Transaction& transaction, const FreshPriorities& fresh) override {
+    forget();
+    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
+      for (const int queue : wanted_.queues[i]) heads_[queue].wanted += wanted_.wishes[i].max;
+    }
+    const auto given = share_out(transaction, fresh);
+    const auto [gone, rest] = what_is_left();
+    std::vector<std::int64_t> unknown;
+    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) lease(i, given[i], unknown);
+    claimer_.has_found_ = !leases_.empty();
+    if (leases_.empty()) return;
+    delete_runs(transaction, gone);
+    insert_runs(transaction, rest);
+    insert_leases(transaction, leases_);
+    rest_ = rest;
+    payloads_.emplace(transaction, std::move(unknown), again_);
+  }
+
+  void read(const Transaction&) override {
+    if (leases_.empty()) return;
+    payloads_->fill(tasks_);
+    payloads_.reset();
+    for (const RunRange& run : rest_) claimer_.floors_.lower(run.life.queue, run.rank);
+  }
+
+  Result<std::optional<Claimed>> finish() override {
+    if (leases_.empty()) return std::optional<Claimed>();
+    for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
+    for (const LeaseRange& lease : leases_) {
+      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
+    }
+    claimer_.note_cost(leases_.size(), tasks_.size());
+    return std::optional(std::move(claimed_));
+  }
+
+ private:
+  // What is locked of one queue, in the order of claims, and how far it has been given away.
+  struct Head {
+    Ageing ageing;
+    std::vector<RunRange> runs;
+    std::size_t first = 0;    // the first of them that has tasks left
+    std::int64_t next = 0;    // the first task left of it
+    bool is_all = false;      // nothing more is to be had in this queue
+    std::int64_t wanted = 0;  // tasks, by all wishes together
+    std::int64_t given = 0;
+    std::vector<bool> touched{};  // which of `runs` gave tasks
+
+    // The wishes would have taken more than was locked, and there may be more.
+    bool is_short() const { return empty() && !is_all && given < wanted; }
+    bool empty() const { return first == runs.size(); }
+    const RunRange& run() const { return runs[first]; }
+  };
+
+  // What a wish gets, in the order of urgency.
+  struct Given {
+    std::int64_t number = 0;
+    const RunRange* run = nullptr;
+  };
+
+  // The ranges that gave something, by their first numbers, and what is left of them.
+  struct Left {
+    std::vector<std::int64_t> gone;
+    std::vector<RunRange> rest;
+  };
+
+  void forget() {
+    heads_.clear();
+    leases_.clear();
+    again_.clear();
+    rest_.clear();
+    tasks_.clear();
+    payloads_.reset();
+    claimed_.assign(wanted_.wishes.size(), {});
+  }
+
+  std::vector<std::vector<Given>> share_out(Transaction& transaction, const FreshPriorities& fresh);
+  bool lock_heads(Transaction& transaction, const FreshPriorities& fresh, double runs_for_a_task, bool full);
+  bool wait_for_others(Transaction& transaction);
+  std::vector<Given> give(std::size_t place);
+  Left what_is_left() const;
+  void lease(std::size_t place, const std::vector<Given>& given, std::vector<std::int64_t>& unknown);
+
+  Claimer& claimer_;
+  const Wanted wanted_;
+  const bool may_wait_;
+  Instant now_;
+  std::map<int, Head> heads_;  // by queue
+  std::vector<LeaseRange> leases_;
+  std::vector<Range> again_;    // of which an attempt was made before
+  std::vector<RunRange> rest_;  // what is left of ranges that gave something
+  Claimed claimed_;
+  std::unordered_map<std::int64_t, LeasedTask*> tasks_;  // in claimed_, by number
+  std::optional<Payloads> payloads_;
+};
+
+std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_out(Transaction& transaction,
+                                                                                    const FreshPriorities& fresh) {
+  double guess = claimer_.runs_for_a_task_;
+  int waits = 0;
+  for (;;) {
+    // Whoever waited knows that there is something: the floor was wrong, or all above it was held by others.
+    if (!lock_heads(transaction, fresh, guess, waits > 0))
+      return std::vector<std::vector<Given>>(wanted_.wishes.size());
+    std::vector<std::vector<Given>> given;
+    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) given.push_back(give(i));
+
+    // A queue that ran out before its end may have had the next best: once more, with more of it.
+    if (std::ranges::any_of(heads_, [](const auto& head) { return head.second.is_short(); })) {
+      guess = std::min(guess * 4, 1.0);
+      continue;
+    }
+    // Only with empty hands: who holds locks must not wait for others.
+    const bool got_nothing = std::ranges::all_of(given, [](const auto& each) { return each.empty(); });
+    if (!got_nothing || !may_wait_ || waits++ == kMostWaits || !wait_for_others(transaction)) return given;
+  }
+}
+
+// Locks about as many ranges as the wishes need. False after a failure.
+bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshPriorities& fresh, double runs_for_a_task,
+                                     bool full) {
+  std::vector<std::int32_t> queue;
+  std::vector<std::int64_t> floor, most;
+  std::vector<std::optional<std::int16_t>> priority;
+  std::vector<Floors::Look> looks;
+  for (auto& [no, head] : heads_) {
+    looks.push_back(claimer_.floors_.begin(no, full));
+    queue.push_back(no);
+    floor.push_back(looks.back().floor);
+    most.push_back(runs_for(head.wanted, runs_for_a_task));
+    const auto found = fresh.find(no);
+    priority.push_back(found == fresh.end() ? std::nullopt : std::optional(found->second));
+    head.runs.clear();
+  }
+  const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone, priority));
+  if (transaction.failed()) return false;
+  std::set<int> open;  // neither paused nor stopped
+  for (const Row row : rows) {
+    now_ = row.instant(0);
+    open.insert(row.small(1));
+    Head& head = heads_[row.small(1)];
+    head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
+    if (!row.is_null(5)) head.runs.push_back(read_run(row, 5));
+  }
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    Head& head = heads_[queue[i]];
+    head.is_all = static_cast<std::int64_t>(head.runs.size()) < most[i];
+    head.first = 0;
+    head.given = 0;
+    head.next = head.empty() ? 0 : head.run().life.range.lo;
+    head.touched.assign(head.runs.size(), false);
+    if (!open.contains(queue[i])) continue;
+    if (head.empty()) {
+      claimer_.floors_.end(queue[i], looks[i]);
+    } else {
+      claimer_.floors_.end(queue[i], looks[i], head.run().rank);
+    }
+  }
+  return true;
+}
+
+// False if nothing is ready, so that there is nothing to wait for.
+bool Claimer::SharedPart::wait_for_others(Transaction& transaction) {
+  std::vector<std::int32_t> empty;
+  for (const auto& [no, head] : heads_) {
+    if (head.empty()) empty.push_back(no);
+  }
+  const Rows ready = transaction.run(kIsAnyReady, Params::of(empty));
+  if (transaction.failed() || !ready[0].boolean(0)) return false;
+  (void)transaction.run(kWaitForOthers, Params::of(empty));
+  return !transaction.failed();
+}
+
+// The most urgent of the heads, again and again.
+std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::give(std::size_t place) {
+  const ClaimWish& wish = wanted_.wishes[place];
+  std::vector<Given> given;
+  while (given.size() < static_cast<std::size_t>(wish.max)) {
+    Head* best = nullptr;
+    std::tuple<std::int64_t, std::int64_t, std::int64_t> best_key;
+    for (const int queue : wanted_.queues[place]) {
+      Head& head = heads_[queue];
+      if (head.empty()) continue;
+      const auto points = effective_priority(head.ageing, head.run().rank, second_of(now_));
+      const auto key = std::tuple(-points, head.run().at, head.next);
+      if (best == nullptr || key < best_key) {
+        best = &head;
+        best_key = key;
+      }
+    }
+    if (best == nullptr) break;
+    given.push_back({best->next, &best->run()});
+    best->touched[best->first] = true;
+    ++best->given;
+    if (best->next++ < best->run().life.range.hi) continue;
+    ++best->first;
+    if (!best->empty()) best->next = best->run().life.range.lo;
+  }
+  return given;
+}
+
+Claimer::SharedPart::Left Claimer::SharedPart::what_is_left() const {
+  Left left;
+  for (const auto& [queue, head] : heads_) {
+    for (std::size_t i = 0; i < head.runs.size(); ++i) {
+      if (!head.touched[i]) continue;
+      left.gone.push_back(head.runs[i].life.range.lo);
+      if (i != head.first) continue;
+      left.rest.push_back(head.runs[i]);
+      left.rest.back().life.range.lo = head.next;
+    }
+  }
+  return left;
+}
+
+// What one wish was given, as leases and as tasks. `unknown` gets the numbers whose rows have to be read.
+void Claimer::SharedPart::lease(std::size_t place, const std::vector<Given>& given,
+                                std::vector<std::int64_t>& unknown) {
+  const ClaimWish& wish = wanted_.wishes[place];
+  const Instant expires = after(now_, wish.lease);
+  for_each_range(
+      given, [](const Given& each) { return each.number; },
+      [](const Given& a, const Given& b) { return a.run == b.run; },
+      [&](const Given& first, const Given& last) {
+        LeaseRange lease{.life = first.run->life,
+                         .rank = first.run->rank,
+                         .at = first.run->at,
+                         .owner = wish.owner,
+                         .token = wish.token,
+                         .length = wish.lease,
+                         .started_at = now_,
+                         .expires = expires};
+        lease.life.range = {first.number, last.number};
+        ++lease.life.attempt;
+        if (lease.life.attempt > 1) again_.push_back(lease.life.range);
+        leases_.push_back(std::move(lease));
+      });
+  std::vector<LeasedTask>& tasks = claimed_[place];
+  tasks.reserve(given.size());
+  for (const Given& each : given) {
+    tasks.push_back({.number = each.number,
+                     .queue = wanted_.names.at(each.run->life.queue),
+                     .attempt = each.run->life.attempt + 1,
+                     .lease_expires = expires});
+    tasks_[each.number] = &tasks.back();
+  }
+  std::ranges::copy(claimer_.known_.fill(tasks), std::back_inserter(unknown));
+}
+
+// ---- Claims ----
+
+Result<Claimer::Wanted> Claimer::find_queues(std::span<const ClaimWish> wishes) {
   std::vector<std::string> names;
   for (const ClaimWish& wish : wishes) names.insert(names.end(), wish.queues.begin(), wish.queues.end());
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto known = names_.find(names);
   if (!known.ok()) return known.error();
-  std::vector<std::vector<int>> queues(wishes.size());
-  std::map<int, std::string_view> name_of;
+  Wanted wanted{.wishes = wishes, .queues = std::vector<std::vector<int>>(wishes.size()), .names = {}};
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     for (const std::string& name : wishes[i].queues) {
       const auto found = known->find(name);
       if (found == known->end()) continue;
-      queues[i].push_back(found->second);
-      name_of[found->second] = found->first;
+      wanted.queues[i].push_back(found->second);
+      wanted.names[found->second] = name;
     }
   }
-  if (name_of.empty()) return Answer(wishes.size());
-  if (wishes.size() == 1 && queues[0].size() == 1 && has_found_) {
-    auto claimed = claim_head(wishes[0], queues[0][0], name_of.at(queues[0][0]));
+  return wanted;
+}
+
+Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
+  const auto wanted = find_queues(wishes);
+  if (!wanted.ok()) return wanted.error();
+  if (wanted->names.empty()) return Claimed(wishes.size());
+  if (wanted->is_one_head() && has_found_) {
+    HeadPart head(*this, *wanted);
+    auto claimed = run(head);
     if (!claimed.ok()) return claimed.error();
-    if (*claimed) {
-      Answer answer(1);
-      answer[0] = std::move(**claimed);
-      return answer;
-    }
+    if (*claimed) return std::move(**claimed);
   }
+  SharedPart shared(*this, *wanted, true);
+  auto claimed = run(shared);
+  if (!claimed.ok()) return claimed.error();
+  return std::move(*claimed).value_or(Claimed(wishes.size()));
+}
 
-  return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
-    Heads heads;
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-      for (const int queue : queues[i]) heads[queue].wanted += wishes[i].max;
-    }
-    Instant now;
-    const auto given = share_out(transaction, wishes, queues, heads, now);
+Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wishes) {
+  if (!has_found_) return std::unique_ptr<ClaimPart>();
+  auto wanted = find_queues(wishes);
+  if (!wanted.ok()) return wanted.error();
+  if (wanted->names.empty()) return std::unique_ptr<ClaimPart>();
+  if (wanted->is_one_head()) return std::unique_ptr<ClaimPart>(std::make_unique<HeadPart>(*this, std::move(*wanted)));
+  return std::unique_ptr<ClaimPart>(std::make_unique<SharedPart>(*this, std::move(*wanted), false));
+}
 
-    std::vector<std::int64_t> gone;
-    std::vector<RunRange> rest;
-    for (const auto& [queue, head] : heads) {
-      for (std::size_t i = 0; i < head.runs.size(); ++i) {
-        if (!head.touched[i]) continue;
-        gone.push_back(head.runs[i].life.range.lo);
-        if (i != head.first) continue;
-        rest.push_back(head.runs[i]);
-        rest.back().life.range.lo = head.next;
-      }
-    }
-    std::vector<LeaseRange> leases;
-    std::vector<Range> again;
-    std::vector<std::int64_t> unknown;
-    Answer answer(wishes.size());
-    std::unordered_map<std::int64_t, LeasedTask*> tasks;
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-      const ClaimWish& wish = wishes[i];
-      const Instant expires = after(now, wish.lease);
-      for_each_range(
-          given[i], [](const Given& each) { return each.number; },
-          [](const Given& a, const Given& b) { return a.run == b.run; },
-          [&](const Given& first, const Given& last) {
-            LeaseRange lease{.life = first.run->life,
-                             .rank = first.run->rank,
-                             .at = first.run->at,
-                             .owner = wish.owner,
-                             .token = wish.token,
-                             .length = wish.lease,
-                             .started_at = now,
-                             .expires = expires};
-            lease.life.range = {first.number, last.number};
-            ++lease.life.attempt;
-            if (lease.life.attempt > 1) again.push_back(lease.life.range);
-            leases.push_back(std::move(lease));
-          });
-      answer[i].reserve(given[i].size());
-      for (const Given& each : given[i]) {
-        answer[i].push_back({.number = each.number,
-                             .queue = std::string(name_of[each.run->life.queue]),
-                             .attempt = each.run->life.attempt + 1,
-                             .lease_expires = expires});
-        tasks[each.number] = &answer[i].back();
-      }
-      std::ranges::copy(known_.fill(answer[i]), std::back_inserter(unknown));
-    }
-    has_found_ = !leases.empty();
-    if (leases.empty()) {
-      if (auto done = transaction.commit(); !done.ok()) return done.error();
-      return answer;
-    }
-    delete_runs(transaction, gone);
-    insert_runs(transaction, rest);
-    insert_leases(transaction, leases);
-    const Payloads payloads(transaction, std::move(unknown), again);
-    if (auto done = transaction.commit(); !done.ok()) return done.error();
-    payloads.fill(tasks);
-    for (const auto& each : answer) known_.remember_ids(each);
-    for (const LeaseRange& lease : leases) {
-      if (!lease.life.recurring) known_.remember_lease({lease.life.range, lease.life.attempt});
-    }
-    for (const RunRange& run : rest) floors_.lower(run.life.queue, run.rank);
-    note_cost(leases.size(), tasks.size());
-    return answer;
+// In a transaction of its own.
+Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
+  const auto done = pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
+    part.send(transaction, {});
+    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+    part.read(transaction);
+    return true;
   });
+  if (!done.ok()) return done.error();
+  return part.finish();
 }
 
 void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
@@ -213,44 +498,6 @@ void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
 std::int64_t Claimer::runs_for(std::int64_t wanted, double runs_for_a_task) {
   return std::min<std::int64_t>(
       wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * runs_for_a_task)) + 1);
-}
-
-Result<std::optional<std::vector<LeasedTask>>> Claimer::claim_head(const ClaimWish& wish, int queue,
-                                                                   std::string_view name) {
-  using Answer = std::optional<std::vector<LeasedTask>>;
-  const Floors::Look look = floors_.begin(queue);
-  const auto taken = take_head(
-      pool_, {.wish = &wish, .queue = queue, .floor = look.floor, .most = runs_for(wish.max, runs_for_a_task_)});
-  if (!taken.ok()) return taken.error();
-  if (!*taken) return Answer();
-  const TakenHead& head = **taken;
-  floors_.end(queue, look, head.ranges.front().rank);
-  for (const TakenRange& each : head.ranges) {
-    if (each.has_rest) floors_.lower(queue, each.rank);
-  }
-
-  std::vector<LeasedTask> tasks;
-  tasks.reserve(static_cast<std::size_t>(wish.max));
-  std::vector<Range> again;
-  for (const TakenRange& each : head.ranges) {
-    if (each.attempt > 1) again.push_back(each.range);
-    for (std::int64_t number = each.range.lo; number <= each.range.hi; ++number) {
-      tasks.push_back({.number = number,
-                       .queue = std::string(name),
-                       .attempt = each.attempt,
-                       .lease_expires = after(head.now, wish.lease)});
-    }
-  }
-  const auto unknown = known_.fill(tasks);
-  if (!unknown.empty() || !again.empty()) {
-    if (auto read = read_payloads(tasks, unknown, again); !read.ok()) return read.error();
-  }
-  known_.remember_ids(tasks);
-  for (const TakenRange& each : head.ranges) {
-    if (!each.is_recurring) known_.remember_lease({each.range, each.attempt});
-  }
-  note_cost(head.ranges.size(), tasks.size());
-  return Answer(std::move(tasks));
 }
 
 // After the commit. A task of which no row is left was cancelled and purged meanwhile.
@@ -270,107 +517,6 @@ Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::v
   std::erase_if(gone, [&](std::int64_t number) { return found->contains(number); });
   std::erase_if(tasks, [&](const LeasedTask& task) { return gone.contains(task.number); });
   return {};
-}
-
-std::vector<std::vector<Claimer::Given>> Claimer::share_out(Transaction& transaction, std::span<const ClaimWish> wishes,
-                                                            const std::vector<std::vector<int>>& queues, Heads& heads,
-                                                            Instant& now) {
-  double guess = runs_for_a_task_;
-  int waits = 0;
-  for (;;) {
-    // Whoever waited knows that there is something: the floor was wrong, or all above it was held by others.
-    if (!lock_heads(transaction, heads, now, guess, waits > 0)) return std::vector<std::vector<Given>>(wishes.size());
-    std::vector<std::vector<Given>> given;
-    for (std::size_t i = 0; i < wishes.size(); ++i) given.push_back(give(wishes[i], queues[i], heads, now));
-
-    // A queue that ran out before its end may have had the next best: once more, with more of it.
-    if (std::ranges::any_of(heads, [](const auto& head) { return head.second.is_short(); })) {
-      guess = std::min(guess * 4, 1.0);
-      continue;
-    }
-    // Only with empty hands: who holds locks must not wait for others.
-    const bool got_nothing = std::ranges::all_of(given, [](const auto& each) { return each.empty(); });
-    if (!got_nothing || waits++ == kMostWaits || !wait_for_others(transaction, heads)) return given;
-  }
-}
-
-// Locks about as many ranges as the wishes need. False after a failure.
-bool Claimer::lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task, bool full) {
-  std::vector<std::int32_t> queue;
-  std::vector<std::int64_t> floor, most;
-  std::vector<Floors::Look> looks;
-  for (auto& [no, head] : heads) {
-    looks.push_back(floors_.begin(no, full));
-    queue.push_back(no);
-    floor.push_back(looks.back().floor);
-    most.push_back(runs_for(head.wanted, runs_for_a_task));
-    head.runs.clear();
-  }
-  const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone));
-  if (transaction.failed()) return false;
-  std::set<int> open;  // neither paused nor stopped
-  for (const Row row : rows) {
-    now = row.instant(0);
-    open.insert(row.small(1));
-    Head& head = heads[row.small(1)];
-    head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
-    if (!row.is_null(5)) head.runs.push_back(read_run(row, 5));
-  }
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    Head& head = heads[queue[i]];
-    head.is_all = static_cast<std::int64_t>(head.runs.size()) < most[i];
-    head.first = 0;
-    head.given = 0;
-    head.next = head.empty() ? 0 : head.run().life.range.lo;
-    head.touched.assign(head.runs.size(), false);
-    if (!open.contains(queue[i])) continue;
-    if (head.empty()) {
-      floors_.end(queue[i], looks[i]);
-    } else {
-      floors_.end(queue[i], looks[i], head.run().rank);
-    }
-  }
-  return true;
-}
-
-// False if nothing is ready, so that there is nothing to wait for.
-bool Claimer::wait_for_others(Transaction& transaction, const Heads& heads) {
-  std::vector<std::int32_t> empty;
-  for (const auto& [no, head] : heads) {
-    if (head.empty()) empty.push_back(no);
-  }
-  const Rows ready = transaction.run(kIsAnyReady, Params::of(empty));
-  if (transaction.failed() || !ready[0].boolean(0)) return false;
-  (void)transaction.run(kWaitForOthers, Params::of(empty));
-  return !transaction.failed();
-}
-
-// The most urgent of the heads, again and again.
-std::vector<Claimer::Given> Claimer::give(const ClaimWish& wish, const std::vector<int>& queues, Heads& heads,
-                                          Instant now) {
-  std::vector<Given> given;
-  while (given.size() < static_cast<std::size_t>(wish.max)) {
-    Head* best = nullptr;
-    std::tuple<std::int64_t, std::int64_t, std::int64_t> best_key;
-    for (const int queue : queues) {
-      Head& head = heads[queue];
-      if (head.empty()) continue;
-      const auto points = effective_priority(head.ageing, head.run().rank, second_of(now));
-      const auto key = std::tuple(-points, head.run().at, head.next);
-      if (best == nullptr || key < best_key) {
-        best = &head;
-        best_key = key;
-      }
-    }
-    if (best == nullptr) break;
-    given.push_back({best->next, &best->run()});
-    best->touched[best->first] = true;
-    ++best->given;
-    if (best->next++ < best->run().life.range.hi) continue;
-    ++best->first;
-    if (!best->empty()) best->next = best->run().life.range.lo;
-  }
-  return given;
 }
 
 Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,29 @@
 
 namespace horae::postgres {
 
-// Locks the ready ranges at the heads of the wished queues, shares them out here, and moves what was given.
+using Claimed = std::vector<std::vector<LeasedTask>>;  // for each wish, in the order of urgency
+
+// The highest priority of tasks that a transaction has just made ready, by queue.
+using FreshPriorities = std::map<int, std::int16_t>;
+
+// A claim as a part of a transaction. If that is run again, then from send() on.
+class ClaimPart {
+ public:
+  virtual ~ClaimPart() = default;
+
+  // Sends all it needs, and may wait for answers in between. What the transaction sent before is seen.
+  virtual void send(Transaction& transaction, const FreshPriorities& fresh) = 0;
+
+  // After the commit, while the answers are there.
+  virtual void read(const Transaction& transaction) = 0;
+
+  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which
+  // claim() finds with care.
+  virtual Result<std::optional<Claimed>> finish() = 0;
+};
+
+// Leases the heads of queues: of one queue for one wish in one statement, without a look; else it locks the ready
+// ranges at the heads of the wished queues, shares them out here, and moves what was given.
 //
 // Threads: any thread at once.
 class Claimer {
@@ -27,48 +50,35 @@ class Claimer {
   Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownTasks& known)
       : pool_(pool), names_(names), floors_(floors), known_(known) {}
 
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes);
+  Result<Claimed> claim(std::span<const ClaimWish> wishes);
+
+  // The same in a transaction that does more, without waiting for tasks that others hold just now. The wishes outlive
+  // the part. Null if it had better be done by claim(), because nothing was to be had lately.
+  Result<std::unique_ptr<ClaimPart>> part(std::span<const ClaimWish> wishes);
+
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
 
  private:
-  // What is locked of one queue, in the order of claims, and how far it has been given away.
-  struct Head {
-    Ageing ageing;
-    std::vector<RunRange> runs;
-    std::size_t first = 0;    // the first of them that has tasks left
-    std::int64_t next = 0;    // the first task left of it
-    bool is_all = false;      // nothing more is to be had in this queue
-    std::int64_t wanted = 0;  // tasks, by all wishes together
-    std::int64_t given = 0;
-    std::vector<bool> touched{};  // which of `runs` gave tasks
+  class HeadPart;
+  class SharedPart;
 
-    // The wishes would have taken more than was locked, and there may be more.
-    bool is_short() const { return empty() && !is_all && given < wanted; }
-    bool empty() const { return first == runs.size(); }
-    const RunRange& run() const { return runs[first]; }
-  };
-  using Heads = std::map<int, Head>;
+  // The queues of wishes, as far as they exist.
+  struct Wanted {
+    std::span<const ClaimWish> wishes;
+    std::vector<std::vector<int>> queues;  // of each wish
+    std::map<int, std::string> names;
 
-  // What a wish gets, in the order of urgency.
-  struct Given {
-    std::int64_t number = 0;
-    const RunRange* run = nullptr;
+    bool is_one_head() const { return wishes.size() == 1 && queues[0].size() == 1; }
   };
 
-  // One wish for one queue, in one round trip if this node stored the tasks itself. Nothing if it has to be done with
-  // care: then nothing has happened.
-  Result<std::optional<std::vector<LeasedTask>>> claim_head(const ClaimWish& wish, int queue, std::string_view name);
+  Result<Wanted> find_queues(std::span<const ClaimWish> wishes);
+  Result<std::optional<Claimed>> run(ClaimPart& part);
   Result<void> read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
                              const std::vector<Range>& again);
 
+  std::int64_t runs_for(std::int64_t wanted) const { return runs_for(wanted, runs_for_a_task_); }
   static std::int64_t runs_for(std::int64_t wanted, double runs_for_a_task);
   void note_cost(std::size_t ranges, std::size_t tasks);
-
-  std::vector<std::vector<Given>> share_out(Transaction& transaction, std::span<const ClaimWish> wishes,
-                                            const std::vector<std::vector<int>>& queues, Heads& heads, Instant& now);
-  bool lock_heads(Transaction& transaction, Heads& heads, Instant& now, double runs_for_a_task, bool full);
-  bool wait_for_others(Transaction& transaction, const Heads& heads);
-  std::vector<Given> give(const ClaimWish& wish, const std::vector<int>& queues, Heads& heads, Instant now);
 
   Pool& pool_;
   QueueNames& names_;

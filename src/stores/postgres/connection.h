@@ -35,6 +35,7 @@ struct Failure {
   bool transient() const;     // serialization failure or deadlock: the same transaction may succeed now
   bool duplicate() const;     // a unique index had it already
   bool no_partition() const;  // the day of a number has no partition, or it is being dropped
+  bool unmet() const;         // a condition that a statement of ours puts as a division by what must not be 0
 };
 
 // Threads: one at a time.

@@ -9,8 +9,8 @@
 
 #include "base/utf8.h"
 #include "model/task.h"
+#include "store/batches.h"
 #include "store/submission.h"
-#include "stores/batches.h"
 #include "stores/headers.h"
 #include "stores/postgres/time.h"
 #include "stores/upkeep_parts.h"

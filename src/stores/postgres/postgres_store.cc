@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/batches.h"
+#include "store/batches.h"
 #include "stores/postgres/cancel.h"
 #include "stores/postgres/claim.h"
 #include "stores/postgres/cluster.h"
+#include "stores/postgres/exchange.h"
 #include "stores/postgres/messages.h"
 #include "stores/postgres/migrations.h"
 #include "stores/postgres/queues.h"
@@ -28,6 +29,7 @@ class Tasks final : public TaskStore {
       : submitter_(pool, names, days, floors, known_),
         claimer_(pool, names, floors, known_),
         settler_(pool, floors, known_),
+        exchanger_(pool, settler_, submitter_, claimer_, floors, known_),
         canceller_(pool, floors),
         upkeep_(pool, days, floors, options.purge_delay),
         reader_(pool) {}
@@ -44,6 +46,10 @@ class Tasks final : public TaskStore {
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
     return settler_.settle(settlements);
+  }
+  Result<BundleOutcome> exchange(const Bundle& calls) override {
+    if (auto checked = check_bundle(calls); !checked.ok()) return checked.error();
+    return exchanger_.exchange(calls);
   }
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
     if (auto checked = check_batch(wishes, check_cancel_wish); !checked.ok()) return checked.error();
@@ -69,6 +75,7 @@ class Tasks final : public TaskStore {
   Submitter submitter_;
   Claimer claimer_;
   Settler settler_;
+  Exchanger exchanger_;
   Canceller canceller_;
   Upkeep upkeep_;
   Reader reader_;

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "stores/postgres/claim.h"
+#include "stores/postgres/exchange.h"
 #include "stores/postgres/migrations.h"
 #include "stores/postgres/settle.h"
 #include "stores/postgres/submit.h"
@@ -45,6 +46,7 @@ struct Node {
   Submitter submitter{pool, names, days, floors, known};
   Claimer claimer{pool, names, floors, known};
   Settler settler{pool, floors, known};
+  Exchanger exchanger{pool, settler, submitter, claimer, floors, known};
 };
 
 class RoundTrips : public TestDatabase {
@@ -60,7 +62,7 @@ class RoundTrips : public TestDatabase {
     settle(completions(claim(1)));
   }
 
-  std::vector<SubmitOutcome> submit(int count, NewTask task = {}) {
+  std::vector<Submission> submissions(int count, NewTask task = {}) {
     if (task.queue.empty()) task.queue = "work";
     std::vector<Submission> batch;
     for (int i = 0; i < count; ++i) {
@@ -68,7 +70,20 @@ class RoundTrips : public TestDatabase {
       task.spec = std::to_string(i);
       batch.push_back({.task = task, .new_id = ids_.next()});
     }
-    return node_.submitter.submit(batch).value();
+    return batch;
+  }
+
+  std::vector<SubmitOutcome> submit(int count, const NewTask& task = {}) {
+    return node_.submitter.submit(submissions(count, task)).value();
+  }
+
+  ClaimWish wish(int max, std::string owner = "worker-1") {
+    return {.owner = std::move(owner), .queues = {"work"}, .max = max, .token = ids_.next()};
+  }
+
+  BundleOutcome exchange(const std::vector<Settlement>& settlements, const std::vector<Submission>& submissions,
+                         const std::vector<ClaimWish>& wishes) {
+    return node_.exchanger.exchange({.settlements = settlements, .submissions = submissions, .wishes = wishes}).value();
   }
 
   std::vector<LeasedTask> claim(int max, std::vector<std::string> queues = {"work"}) {
@@ -180,6 +195,86 @@ TEST_F(RoundTrips, LeaveTheSameBehindAsTheCarefulWay) {
   EXPECT_GT(trips_of([&] { careful = settle(batch); }), 1U);
   EXPECT_EQ(quick, careful);
   EXPECT_EQ(quick_rows, rows(after));
+}
+
+// ---- All in one transaction ----
+
+TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
+  const auto done = completions(submit_and_claim(kMany));
+  const auto fresh = submissions(kMany);
+  BundleOutcome outcome;
+  EXPECT_EQ(trips_of([&] { outcome = exchange(done, fresh, {wish(kMany)}); }), 1U);
+  expect_accepted(outcome.settled, kMany);
+  EXPECT_THAT(outcome.submitted, SizeIs(kMany));
+  ASSERT_THAT(outcome.leased.at(0), SizeIs(kMany));
+  EXPECT_EQ(outcome.leased[0].front().spec, "3");
+  EXPECT_EQ(ask("select count(distinct xmin::text) from (select xmin from lease union all select xmin from task where"
+                " seq >= (select min(lo) from lease)) as t"),
+            "1")
+      << "one commit";
+  EXPECT_EQ(trips_of([&] { outcome = exchange(completions(outcome.leased[0]), {}, {}); }), 1U);
+  expect_accepted(outcome.settled, kMany);
+  EXPECT_EQ(left(), "0");
+}
+
+TEST_F(RoundTrips, TwoIfSeveralClaim) {
+  const auto done = completions(submit_and_claim(8));
+  submit(8);
+  BundleOutcome outcome;
+  EXPECT_EQ(trips_of([&] { outcome = exchange(done, submissions(8), {wish(3), wish(4, "worker-2")}); }), 2U);
+  expect_accepted(outcome.settled, 8);
+  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(3), SizeIs(4)));
+}
+
+TEST_F(RoundTrips, ACompletionThatFitsNoMoreIsLookedAtAfterTheOthers) {
+  const auto leases = submit_and_claim(8);
+  auto beat = completions(leases)[0];
+  beat.event = Event::kHeartbeat;
+  beat.lease = 1h;
+  (void)settle({beat});
+  const auto outcome = exchange(completions(leases), submissions(4), {wish(4)});
+  expect_accepted(outcome.settled, 8);
+  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(4)));
+  EXPECT_EQ(left(), "4");
+}
+
+TEST_F(RoundTrips, WhatAnotherNodeStoredIsReadAfterAnExchange) {
+  Node other(url());
+  auto theirs = submissions(4);
+  for (Submission& each : theirs) each.task.priority = 0;  // not above the floor of this node
+  (void)other.submitter.submit(theirs).value();
+  const auto done = completions(claim(2));
+  BundleOutcome outcome;
+  EXPECT_EQ(trips_of([&] { outcome = exchange(done, {}, {wish(2)}); }), 2U);
+  expect_accepted(outcome.settled, 2);
+  ASSERT_THAT(outcome.leased, ElementsAre(SizeIs(2)));
+  EXPECT_EQ(outcome.leased[0][0].spec, "2");
+}
+
+TEST_F(RoundTrips, AnIdThatIsTakenUndoesNothingButItsTransaction) {
+  const auto done = completions(submit_and_claim(4));
+  auto fresh = submissions(2);
+  (void)node_.submitter.submit({fresh.data(), 1}).value();
+  const auto outcome = exchange(done, fresh, {wish(4)});
+  expect_accepted(outcome.settled, 4);
+  EXPECT_THAT(outcome.submitted, ElementsAre(Field(&SubmitOutcome::kind, SubmitOutcome::Kind::kPresent),
+                                             Field(&SubmitOutcome::kind, SubmitOutcome::Kind::kCreated)));
+  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(2)));
+  EXPECT_EQ(ask("select count(*) from task"), "9");
+}
+
+TEST_F(RoundTrips, AnExchangeDoesNotWaitForTasksThatOthersHold) {
+  submit(1);
+  const auto done = completions(claim(1));
+  submit(1);
+  const auto other = connect();
+  (void)other->run_alone("begin; select * from run for update").value();
+  std::vector<LeasedTask> leased;
+  std::thread exchanges([&] { leased = exchange(done, {}, {wish(1)}).leased.at(0); });
+  EXPECT_TRUE(horae::testing::wait_until([&] { return left() == "0"; })) << "the settlement does not wait";
+  (void)other->run_alone("rollback").value();
+  exchanges.join();
+  EXPECT_THAT(leased, SizeIs(1)) << "but the claim does";
 }
 
 // ---- Settlements that are not as simple as they looked ----

@@ -578,8 +578,8 @@ class Batch {
 
 Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> settlements) {
   if (settlements.empty()) return std::vector<SettleOutcome>();
-  if (auto leases = whole_leases(settlements, known_)) {
-    const auto completed = complete_whole(pool_, std::move(*leases));
+  if (const auto leases = whole_leases(settlements, known_)) {
+    const auto completed = complete_whole(pool_, *leases);
     if (!completed.ok()) return completed.error();
     if (*completed) return completed_outcomes(settlements);
   }

@@ -29,9 +29,12 @@ struct WholeLease {
 // statement takes.
 std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> settlements, KnownTasks& known);
 
-// Completes all of them, or none: false if one of the leases does not stand as it was given (it was cut, has expired,
-// or another owner is meant).
-Result<bool> complete_whole(Pool& pool, std::vector<WholeLease> leases);
+// Sends the statement that completes all of them. If one of the leases does not stand as it was given (it was cut, has
+// expired, or another owner is meant), the transaction fails with Failure::unmet(), and nothing of it has happened.
+void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases);
+
+// Completes all of them, or none, in a transaction of its own. False if one does not stand as it was given.
+Result<bool> complete_whole(Pool& pool, const std::vector<WholeLease>& leases);
 
 // What is told of a batch that was completed so.
 std::vector<SettleOutcome> completed_outcomes(std::span<const Settlement> settlements);

@@ -4,72 +4,14 @@
 #include <set>
 #include <unordered_set>
 
+#include "stores/postgres/insertion.h"
 #include "stores/postgres/look_up.h"
 #include "stores/postgres/places.h"
-#include "stores/postgres/values.h"
 
 namespace horae::postgres {
 namespace {
 
 constexpr int kMostTries = 10;
-
-// Most tasks leave everything but these to the defaults.
-const Sql kInsertPlainTasks{"insert_plain_tasks",
-                            "insert into task (seq, id, created_at, queue, priority, spec)"
-                            " select seq, id, horae_now(), queue, priority, spec"
-                            " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[])"
-                            " as d(seq, id, queue, priority, spec)"};
-
-const Sql kInsertTasks{
-    "insert_tasks",
-    "insert into task (seq, id, created_at, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
-    " retry_delay, retry_factor, retry_cap, retry_jitter)"
-    " select seq, id, horae_now(), queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
-    " retry_delay, retry_factor, retry_cap, retry_jitter"
-    " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[], $6::text[], $7::timestamptz[],"
-    " $8::bigint[], $9::integer[], $10::smallint[], $11::bigint[], $12::double precision[], $13::bigint[],"
-    " $14::double precision[])"
-    " as d(seq, id, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind, retry_delay, retry_factor,"
-    " retry_cap, retry_jitter)"};
-
-// The columns of a range that begins.
-constexpr int kBeginningColumns = 7;
-const std::string kBeginning = "as d(lo, hi, queue, priority, max_attempts, recurring, run_at)";
-
-// Ready at once: the rank comes from the queue's ageing and the store's clock (src/model/rank.h).
-const ValuesStatement kMakeReady{
-    "make_ready",
-    "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring)"
-    " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), 0, 0,"
-    " d.max_attempts, d.recurring"
-    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
-    kBeginningColumns,
-    ") " + kBeginning +
-        " join queue as q on q.no = d.queue"
-        " where d.run_at is null or d.run_at <= horae_now()"
-        " returning queue, rank"};
-
-// Running at once. The rank is for the case that it becomes ready again.
-const ValuesStatement kMakeRunning{
-    "make_running",
-    "insert into lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, "
-    "max_attempts,"
-    " recurring)"
-    " select d.lo, d.lo, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, 1, 0, d.owner, "
-    "d.token,"
-    " d.length, horae_now(), horae_now() + (d.length + 999) / 1000 * interval '1 microsecond', d.max_attempts,"
-    " d.recurring"
-    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
-    8, ") as d(lo, queue, priority, max_attempts, recurring, owner, token, length) join queue as q on q.no = d.queue"};
-
-const ValuesStatement kMakeScheduled{
-    "make_scheduled",
-    "insert into delayed (lo, hi, due, queue, priority, updated_at, attempt, tries, max_attempts, recurring)"
-    " select lo, hi, run_at, queue, priority, horae_now(), 0, 0, max_attempts, recurring from (",
-    kBeginningColumns,
-    ") " + kBeginning +
-        " where run_at > horae_now()"
-        " returning lo, hi"};
 
 const Sql kGuardKeys{"guard_keys",
                      "insert into task_key (queue, key, seq, digest)"
@@ -92,20 +34,6 @@ const Sql kFindRequests{
     " from unnest($1::bigint[]) as w(seq) join task as t on t.seq = w.seq join queue as q on q.no = t.queue"
     " left join task_id as i on i.id = t.id and i.seq = t.seq"
     " left join task_key as k on k.queue = t.queue and k.key = t.key and k.seq = t.seq"};
-
-bool is_plain(const NewTask& task) {
-  return !task.key && !task.run_at && !task.recurring && task.max_attempts == 0 && task.retry == RetryPolicy{};
-}
-
-std::optional<std::int32_t> limit_of(const NewTask& task) {
-  return task.max_attempts > 0 ? std::optional(task.max_attempts) : std::nullopt;
-}
-
-// Tasks that may share a range: they begin alike.
-bool begin_alike(const NewTask& a, const NewTask& b) {
-  return a.priority == b.priority && a.run_at == b.run_at && a.recurring == b.recurring &&
-         a.max_attempts == b.max_attempts && a.queue == b.queue;
-}
 
 // Tasks that begin alike get numbers that follow one another. Otherwise the order of the batch stays.
 bool comes_before(const NewTask& a, const NewTask& b) {
@@ -151,12 +79,10 @@ std::unordered_map<std::int64_t, Present> find_present(Transaction& transaction,
 
 Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission> submissions) {
   if (submissions.empty()) return std::vector<SubmitOutcome>();
-  std::set<std::string> names;
-  for (const Submission& each : submissions) names.insert(each.task.queue);
-  const auto queues = names_.find({names.begin(), names.end()});
-  if (!queues.ok()) return queues.error();
-  if (is_quick(submissions, *queues)) {
-    auto quick = submit_quickly(submissions, *queues);
+  auto entries = prepare_quickly(submissions);
+  if (!entries.ok()) return entries.error();
+  if (*entries) {
+    auto quick = submit_quickly(**entries);
     if (!quick.ok()) return quick.error();
     if (*quick) return std::move(**quick);
   }
@@ -195,7 +121,7 @@ bool Submitter::is_quick(std::span<const Submission> submissions, const Queues& 
 }
 
 // Takes numbers for all, in one piece for each day. Ids that tell an open day go there; all others to today, guarded.
-Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submission> submissions, const Queues& queues) {
+Result<std::vector<NewEntry>> Submitter::number(std::span<const Submission> submissions, const Queues& queues) {
   std::vector<std::optional<std::int64_t>> told(submissions.size());  // by the ids
   std::map<std::int64_t, bool> is_open;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
@@ -212,7 +138,7 @@ Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submissi
     (void)look_at_days();
   }
   const std::int64_t today = days_.today();
-  std::vector<Entry> entries;
+  std::vector<NewEntry> entries;
   entries.reserve(submissions.size());
   std::map<std::int64_t, std::int64_t> counts;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
@@ -226,7 +152,7 @@ Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submissi
                        .is_guarded = !goes_there});
     ++counts[entries.back().day];
   }
-  std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) {
+  std::ranges::stable_sort(entries, [](const NewEntry& a, const NewEntry& b) {
     return a.day != b.day ? a.day < b.day : comes_before(a.submission->task, b.submission->task);
   });
   auto entry = entries.begin();
@@ -238,145 +164,29 @@ Result<std::vector<Submitter::Entry>> Submitter::number(std::span<const Submissi
   return entries;
 }
 
-void Submitter::insert(Transaction& transaction, const std::vector<Entry>& entries) {
-  struct Columns {
-    std::vector<std::int64_t> seq;
-    std::vector<TaskId> id;
-    std::vector<std::int32_t> queue;
-    std::vector<std::int16_t> priority;
-    std::vector<std::string_view> spec;
-
-    void add(const Entry& entry) {
-      const NewTask& task = entry.submission->task;
-      seq.push_back(entry.number);
-      id.push_back(entry.submission->id());
-      queue.push_back(entry.queue);
-      priority.push_back(static_cast<std::int16_t>(task.priority));
-      spec.push_back(task.spec);
-    }
-  };
-  Columns plain, special;
-  std::vector<std::optional<std::string_view>> key;
-  std::vector<std::optional<Instant>> run_at;
-  std::vector<std::optional<Duration>> recurring, retry_delay, retry_cap;
-  std::vector<std::optional<std::int32_t>> max_attempts;
-  std::vector<std::optional<std::int16_t>> retry_kind;
-  std::vector<std::optional<double>> retry_factor, retry_jitter;
-  for (const Entry& entry : entries) {
-    const NewTask& task = entry.submission->task;
-    if (is_plain(task)) {
-      plain.add(entry);
-      continue;
-    }
-    special.add(entry);
-    key.emplace_back(task.key);
-    run_at.push_back(task.run_at);
-    recurring.push_back(task.recurring);
-    max_attempts.push_back(limit_of(task));
-    const bool own_policy = task.retry != RetryPolicy{};
-    const auto if_own = [&](auto value) { return own_policy ? std::optional(value) : std::nullopt; };
-    retry_kind.push_back(if_own(static_cast<std::int16_t>(task.retry.kind)));
-    retry_delay.push_back(if_own(task.retry.delay));
-    retry_factor.push_back(if_own(task.retry.factor));
-    retry_cap.push_back(if_own(task.retry.cap));
-    retry_jitter.push_back(if_own(task.retry.jitter));
-  }
-  if (!plain.seq.empty()) {
-    transaction.send(kInsertPlainTasks, Params::of(plain.seq, plain.id, plain.queue, plain.priority, plain.spec));
-  }
-  if (!special.seq.empty()) {
-    transaction.send(kInsertTasks, Params::of(special.seq, special.id, special.queue, special.priority, special.spec,
-                                              key, run_at, recurring, max_attempts, retry_kind, retry_delay,
-                                              retry_factor, retry_cap, retry_jitter));
-  }
-}
-
-namespace {
-
-// Puts the new tasks where they begin: ready, or scheduled if they are due later.
-class Beginning {
- public:
-  template <typename Entries>
-  Beginning(Transaction& transaction, const Entries& entries) : transaction_(transaction) {
-    using Entry = typename Entries::value_type;
-    Entries waiting, started;
-    for (const Entry& entry : entries) (entry.submission->start ? started : waiting).push_back(entry);
-    kMakeRunning.send(transaction, started, [](const Entry& entry, Params& params) {
-      const NewTask& task = entry.submission->task;
-      const Start& start = *entry.submission->start;
-      params.add(entry.number).add(std::int32_t{entry.queue}).add(static_cast<std::int16_t>(task.priority));
-      params.add(limit_of(task)).add(task.recurring).add(start.owner).add(start.token).add(start.lease);
-    });
-    std::vector<std::pair<const Entry*, const Entry*>> ranges;  // by their first and last
-    for_each_range(
-        waiting, [](const Entry& entry) { return entry.number; },
-        [](const Entry& a, const Entry& b) { return begin_alike(a.submission->task, b.submission->task); },
-        [&](const Entry& first, const Entry& last) { ranges.emplace_back(&first, &last); });
-    const auto write = [](const auto& range, Params& params) {
-      const NewTask& task = range.first->submission->task;
-      params.add(range.first->number).add(range.second->number).add(std::int32_t{range.first->queue});
-      params.add(static_cast<std::int16_t>(task.priority)).add(limit_of(task)).add(task.recurring).add(task.run_at);
-    };
-    ready_ = kMakeReady.send(transaction, ranges, write);
-    std::erase_if(ranges, [](const auto& range) { return !range.first->submission->task.run_at; });
-    scheduled_ = kMakeScheduled.send(transaction, ranges, write);
-  }
-
-  // After the commit.
-  std::vector<Range> scheduled() const {
-    std::vector<Range> ranges;
-    for (const std::size_t ticket : scheduled_) {
-      for (const Row row : transaction_.rows(ticket)) ranges.push_back({row.integer(0), row.integer(1)});
-    }
-    return ranges;
-  }
-
-  void lower(Floors& floors) const {
-    for (const std::size_t ticket : ready_) {
-      for (const Row row : transaction_.rows(ticket)) floors.lower(row.small(0), row.integer(1));
-    }
-  }
-
- private:
-  Transaction& transaction_;
-  std::vector<std::size_t> ready_;
-  std::vector<std::size_t> scheduled_;
-};
-
-template <typename Entries>
-void tell_created(const Entries& entries, const std::vector<Range>& scheduled, std::vector<SubmitOutcome>& outcomes) {
-  for (const auto& entry : entries) {
-    const bool later = std::ranges::any_of(scheduled, [&](const Range& range) { return range.contains(entry.number); });
-    outcomes[entry.place] = {.kind = SubmitOutcome::Kind::kCreated,
-                             .id = entry.submission->id(),
-                             .number = entry.number,
-                             .state = entry.submission->start ? State::kRunning
-                                      : later                 ? State::kScheduled
-                                                              : State::kReady};
-  }
-}
-
-}  // namespace
-
-Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(std::span<const Submission> submissions,
-                                                                            const Queues& queues) {
-  using Answer = std::optional<std::vector<SubmitOutcome>>;
-  const auto entries = number(submissions, queues);
+Result<std::optional<std::vector<NewEntry>>> Submitter::prepare_quickly(std::span<const Submission> submissions) {
+  using Answer = std::optional<std::vector<NewEntry>>;
+  std::set<std::string> names;
+  for (const Submission& each : submissions) names.insert(each.task.queue);
+  const auto queues = names_.find({names.begin(), names.end()});
+  if (!queues.ok()) return queues.error();
+  if (!is_quick(submissions, *queues)) return Answer();
+  auto entries = number(submissions, *queues);
   if (!entries.ok()) return entries.error();
-  if (std::ranges::any_of(*entries, &Entry::is_guarded)) return Answer();
+  if (std::ranges::any_of(*entries, &NewEntry::is_guarded)) return Answer();
+  return Answer(std::move(*entries));
+}
+
+Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(const std::vector<NewEntry>& entries) {
+  using Answer = std::optional<std::vector<SubmitOutcome>>;
   return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
-    insert(transaction, *entries);
-    const Beginning beginning(transaction, *entries);
+    const Insertion insertion(transaction, entries);
     if (auto done = transaction.commit(); !done.ok()) {
-      const Failure& failure = *transaction.failure();
-      if (failure.duplicate() || failure.no_partition()) return Answer();
+      if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }
-    std::vector<SubmitOutcome> outcomes(submissions.size());
-    tell_created(*entries, beginning.scheduled(), outcomes);
-    known_.remember(*entries);
-    beginning.lower(floors_);
-    return Answer(std::move(outcomes));
+    insertion.note(known_, floors_);
+    return Answer(insertion.outcomes());
   });
 }
 
@@ -425,9 +235,9 @@ Result<std::vector<SubmitOutcome>> Submitter::submit_with_care(std::span<const S
 Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::span<const Submission> submissions,
                                                                            const Queues& queues) {
   using Answer = std::optional<std::vector<SubmitOutcome>>;
-  auto entries = number(submissions, queues);
-  if (!entries.ok()) return entries.error();
-  return pool_.transact<Answer>([&, entries = *entries](Transaction& transaction) mutable -> Result<Answer> {
+  const auto numbered = number(submissions, queues);
+  if (!numbered.ok()) return numbered.error();
+  return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
     std::vector<TaskId> ids;
     std::vector<std::int32_t> key_queues;
     std::vector<std::string_view> keys;
@@ -469,7 +279,8 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::
       outcomes[i] = {same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, stored->second.id,
                      *numbers[i], standings[*numbers[i]].state};
     }
-    std::erase_if(entries, [&](const Entry& entry) { return numbers[entry.place].has_value(); });
+    std::vector<NewEntry> entries = *numbered;
+    std::erase_if(entries, [&](const NewEntry& entry) { return numbers[entry.place].has_value(); });
     if (entries.empty()) {
       if (auto done = transaction.commit(); !done.ok()) return done.error();
       return Answer(std::move(outcomes));
@@ -483,7 +294,7 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::
     std::vector<std::string> digests;
     digests.reserve(entries.size());
     std::vector<Blob> key_digests, id_digests;
-    for (const Entry& entry : entries) {
+    for (const NewEntry& entry : entries) {
       const NewTask& task = entry.submission->task;
       if (!task.key && !entry.is_guarded) continue;
       digests.push_back(request_digest(task));
@@ -509,16 +320,13 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::
       if (transaction.failed()) return transaction.failure()->error;
       if (inserted.affected() < guard_ids.size()) return Answer();
     }
-    insert(transaction, entries);
-    const Beginning beginning(transaction, entries);
+    const Insertion insertion(transaction, std::move(entries));
     if (auto done = transaction.commit(); !done.ok()) {
-      const Failure& failure = *transaction.failure();
-      if (failure.duplicate() || failure.no_partition()) return Answer();
+      if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }
-    tell_created(entries, beginning.scheduled(), outcomes);
-    known_.remember(entries);
-    beginning.lower(floors_);
+    insertion.tell(outcomes);
+    insertion.note(known_, floors_);
     return Answer(std::move(outcomes));
   });
 }

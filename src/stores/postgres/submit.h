@@ -10,6 +10,7 @@
 #include "store/submission.h"
 #include "stores/postgres/days.h"
 #include "stores/postgres/floors.h"
+#include "stores/postgres/insertion.h"
 #include "stores/postgres/known_tasks.h"
 #include "stores/postgres/pool.h"
 #include "stores/postgres/queue_names.h"
@@ -24,23 +25,15 @@ class Submitter {
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions);
 
+  // Numbers for tasks of which nothing has to be looked up, so that an Insertion can store them in one round trip: they
+  // have no key, ids that Horae made just now, and queues that exist. Nothing if they are not all such.
+  Result<std::optional<std::vector<NewEntry>>> prepare_quickly(std::span<const Submission> submissions);
+
  private:
   using Queues = std::map<std::string, int, std::less<>>;
 
-  // A task that is about to be stored.
-  struct Entry {
-    const Submission* submission = nullptr;
-    std::size_t place = 0;  // in the batch
-    int queue = 0;
-    std::int64_t number = 0;
-    std::int64_t day = 0;
-    bool is_guarded = false;  // its id does not tell its day: task_id keeps it unique
-  };
-
-  // Tasks without key and with ids that Horae made just now: nothing to look up, one round trip. Nothing if an id was
-  // there already, so that the batch has to be looked at with care.
-  Result<std::optional<std::vector<SubmitOutcome>>> submit_quickly(std::span<const Submission> submissions,
-                                                                   const Queues& queues);
+  // Nothing if an id was there already, so that the batch has to be looked at with care.
+  Result<std::optional<std::vector<SubmitOutcome>>> submit_quickly(const std::vector<NewEntry>& entries);
 
   // Any tasks that do not share an id or a key among themselves.
   Result<std::vector<SubmitOutcome>> submit_with_care(std::span<const Submission> submissions);
@@ -48,9 +41,8 @@ class Submitter {
                                                                   const Queues& queues);
   Result<Queues> make_queues(std::span<const Submission> submissions);
 
-  Result<std::vector<Entry>> number(std::span<const Submission> submissions, const Queues& queues);
+  Result<std::vector<NewEntry>> number(std::span<const Submission> submissions, const Queues& queues);
   bool is_quick(std::span<const Submission> submissions, const Queues& queues);
-  void insert(Transaction& transaction, const std::vector<Entry>& entries);
 
   Pool& pool_;
   QueueNames& names_;

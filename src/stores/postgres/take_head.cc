@@ -10,13 +10,15 @@ namespace {
 // Reads the head of run_order and leaves to others what they have locked, under the conditions of lock_heads in
 // claim.cc. `upto` is the last number that the wish gets of a range; below its first one if it gets none. If all ranges
 // were used up and there may be more, nothing is taken.
-// $1 queue, $2 floor, $3 no floor, $4 at most so many ranges, $5 so many tasks, $6 owner, $7 token, $8 length
+// $1 queue, $2 floor, $3 no floor, $4 at most so many ranges, $5 so many tasks, $6 owner, $7 token, $8 length,
+// $9 highest priority of tasks that this transaction made ready, or null
 const Sql kTakeHead{
     "take_head",
     "with head as materialized ("
     "  select r.* from queue as q cross join lateral ("
     "   select * from run where run.queue = q.no"
-    "   and run.rank >= case q.rate when 0 then $3::bigint else $2::bigint end"
+    "   and run.rank >= case q.rate when 0 then $3::bigint else least($2::bigint,"
+    "    q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - $9::smallint) end"
     "   order by run.queue, run.rank, run.at, run.lo limit $4::bigint for update skip locked) as r"
     "  where q.no = $1::integer and not q.paused and not (select stopped from control)"
     "), cut as materialized ("
@@ -48,21 +50,20 @@ TakenRange read_taken(const Row& row) {
 
 }  // namespace
 
-Result<std::optional<TakenHead>> take_head(Pool& pool, const HeadWish& wish) {
-  using Answer = std::optional<TakenHead>;
-  return pool.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
-    const ClaimWish& claim = *wish.wish;
-    const std::size_t ticket =
-        transaction.send(kTakeHead, Params::of(std::int32_t{wish.queue}, wish.floor, Floors::kNone, wish.most,
-                                               std::int64_t{claim.max}, claim.owner, claim.token, claim.lease));
-    if (auto done = transaction.commit(); !done.ok()) return done.error();
-    const Rows& rows = transaction.rows(ticket);
-    if (rows.empty()) return Answer();
-    TakenHead taken{.now = rows[0].instant(0), .ranges = {}};
-    taken.ranges.reserve(static_cast<std::size_t>(rows.size()));
-    for (const Row row : rows) taken.ranges.push_back(read_taken(row));
-    return Answer(std::move(taken));
-  });
+std::size_t send_take_head(Transaction& transaction, const HeadWish& wish) {
+  const ClaimWish& claim = *wish.wish;
+  return transaction.send(
+      kTakeHead, Params::of(std::int32_t{wish.queue}, wish.floor, Floors::kNone, wish.most, std::int64_t{claim.max},
+                            claim.owner, claim.token, claim.lease, wish.fresh));
+}
+
+std::optional<TakenHead> read_taken_head(const Transaction& transaction, std::size_t ticket) {
+  const Rows& rows = transaction.rows(ticket);
+  if (rows.empty()) return std::nullopt;
+  TakenHead taken{.now = rows[0].instant(0), .ranges = {}};
+  taken.ranges.reserve(static_cast<std::size_t>(rows.size()));
+  for (const Row row : rows) taken.ranges.push_back(read_taken(row));
+  return taken;
 }
 
 }  // namespace horae::postgres

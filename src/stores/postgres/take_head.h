@@ -4,12 +4,13 @@
 // index. Several wishes, or several queues, are shared out in claim.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "store/lease.h"
-#include "stores/postgres/pool.h"
+#include "stores/postgres/connection.h"
 #include "stores/postgres/ranges.h"
 
 namespace horae::postgres {
@@ -19,6 +20,9 @@ struct HeadWish {
   int queue = 0;
   std::int64_t floor = 0;  // begin at this rank
   std::int64_t most = 0;   // look at so many ranges
+
+  // The highest priority of tasks that this transaction made ready in the queue: the floor may lie above them.
+  std::optional<std::int16_t> fresh = {};
 };
 
 // Leased to the one who wished.
@@ -35,8 +39,10 @@ struct TakenHead {
   std::vector<TakenRange> ranges;  // in the order of urgency
 };
 
-// Nothing if it is not as simple as that: nothing was found, or the wish needs more ranges than it was to look at. Then
-// nothing has happened.
-Result<std::optional<TakenHead>> take_head(Pool& pool, const HeadWish& wish);
+std::size_t send_take_head(Transaction& transaction, const HeadWish& wish);
+
+// After the commit. Nothing if it is not as simple as that: nothing was found, or the wish needs more ranges than it
+// was to look at. Then nothing was taken.
+std::optional<TakenHead> read_taken_head(const Transaction& transaction, std::size_t ticket);
 
 }  // namespace horae::postgres

@@ -34,15 +34,13 @@ Claimer::Claimer(Writer& writer)
   }
 }
 
-Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const ClaimWish> wishes) {
-  return writer_.transact<std::vector<std::vector<LeasedTask>>>([&](Change& change) {
-    std::vector<std::vector<LeasedTask>> granted(wishes.size());
-    if (writer_.scheduler_stopped()) return granted;
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-      for (const Candidate& chosen : choose(wishes[i], change)) granted[i].push_back(lease(chosen, wishes[i], change));
-    }
-    return granted;
-  });
+std::vector<std::vector<LeasedTask>> Claimer::claim(std::span<const ClaimWish> wishes, Change& change) {
+  std::vector<std::vector<LeasedTask>> granted(wishes.size());
+  if (wishes.empty() || writer_.scheduler_stopped()) return granted;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    for (const Candidate& chosen : choose(wishes[i], change)) granted[i].push_back(lease(chosen, wishes[i], change));
+  }
+  return granted;
 }
 
 std::vector<Claimer::Candidate> Claimer::choose(const ClaimWish& wish, const Change& change) {

@@ -14,7 +14,8 @@ class Claimer {
  public:
   explicit Claimer(Writer& writer);
 
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes);
+  // Inside a transaction.
+  std::vector<std::vector<LeasedTask>> claim(std::span<const ClaimWish> wishes, Change& change);
 
  private:
   struct Candidate {

@@ -6,8 +6,8 @@
 
 #include "base/time_text.h"
 #include "model/task.h"
+#include "store/batches.h"
 #include "store/submission.h"
-#include "stores/batches.h"
 #include "stores/headers.h"
 #include "stores/upkeep_parts.h"
 

@@ -25,8 +25,7 @@ bool brings_result(Event event) { return event == Event::kComplete || event == E
 }  // namespace
 
 Settler::Settler(Writer& writer, Lives& lives)
-    : writer_(writer),
-      lives_(lives),
+    : lives_(lives),
       heartbeat_(writer.database(), "UPDATE life SET lease = ?, lease_expires = ?" + kWhereHeld),
       set_progress_(writer.database(), "UPDATE life SET progress = ?, updated_at = ?" + kWhereHeld),
       set_checkpoint_flag_(writer.database(), "UPDATE life SET has_checkpoint = 1, updated_at = ?" + kWhereHeld),
@@ -54,13 +53,11 @@ Settler::Settler(Writer& writer, Lives& lives)
               "updated_at = ?,"
               " ended_event = ?, ended_owner = ? WHERE number = ? AND state = ? AND attempt = ?") {}
 
-Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> settlements) {
-  return writer_.transact<std::vector<SettleOutcome>>([&](Change& change) {
-    std::vector<SettleOutcome> outcomes;
-    outcomes.reserve(settlements.size());
-    for (const Settlement& settlement : settlements) outcomes.push_back(settle_one(settlement, change));
-    return outcomes;
-  });
+std::vector<SettleOutcome> Settler::settle(std::span<const Settlement> settlements, Change& change) {
+  std::vector<SettleOutcome> outcomes;
+  outcomes.reserve(settlements.size());
+  for (const Settlement& settlement : settlements) outcomes.push_back(settle_one(settlement, change));
+  return outcomes;
 }
 
 SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change) {
@@ -166,13 +163,11 @@ void Settler::keep_late_result(const Life& life, const Settlement& settlement, C
   lives_.note_late_result(life, settlement.attempt, settlement.owner, change.now(), late_detail(settlement));
 }
 
-Result<std::vector<CancelOutcome>> Settler::cancel(std::span<const CancelWish> wishes) {
-  return writer_.transact<std::vector<CancelOutcome>>([&](Change& change) {
-    std::vector<CancelOutcome> outcomes;
-    outcomes.reserve(wishes.size());
-    for (const CancelWish& wish : wishes) outcomes.push_back(cancel_one(wish, change));
-    return outcomes;
-  });
+std::vector<CancelOutcome> Settler::cancel(std::span<const CancelWish> wishes, Change& change) {
+  std::vector<CancelOutcome> outcomes;
+  outcomes.reserve(wishes.size());
+  for (const CancelWish& wish : wishes) outcomes.push_back(cancel_one(wish, change));
+  return outcomes;
 }
 
 CancelOutcome Settler::cancel_one(const CancelWish& wish, Change& change) {

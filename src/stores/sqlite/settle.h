@@ -14,8 +14,9 @@ class Settler {
  public:
   Settler(Writer& writer, Lives& lives);
 
-  Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements);
-  Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes);
+  // Inside a transaction.
+  std::vector<SettleOutcome> settle(std::span<const Settlement> settlements, Change& change);
+  std::vector<CancelOutcome> cancel(std::span<const CancelWish> wishes, Change& change);
 
  private:
   SettleOutcome settle_one(const Settlement& settlement, Change& change);
@@ -33,7 +34,6 @@ class Settler {
   void keep_late_result(const Life& life, const Settlement& settlement, Change& change);
   CancelOutcome cancel_one(const CancelWish& wish, Change& change);
 
-  Writer& writer_;
   Lives& lives_;
   Statement heartbeat_;
   Statement set_progress_;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "stores/batches.h"
+#include "store/batches.h"
 #include "stores/sqlite/claim.h"
 #include "stores/sqlite/cluster.h"
 #include "stores/sqlite/lock_file.h"
@@ -25,7 +25,8 @@ namespace {
 class Tasks final : public TaskStore {
  public:
   Tasks(Writer& writer, std::shared_ptr<Connection> reader, const Clock& clock)
-      : lives_(writer),
+      : writer_(writer),
+        lives_(writer),
         submitter_(writer),
         claimer_(writer),
         settler_(writer, lives_),
@@ -34,20 +35,31 @@ class Tasks final : public TaskStore {
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     if (auto checked = check_batch(submissions, check_submission); !checked.ok()) return checked.error();
-    return submitter_.submit(submissions);
+    return writer_.transact<std::vector<SubmitOutcome>>(
+        [&](Change& change) { return submitter_.submit(submissions, change); });
   }
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
     if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
-    return claimer_.claim(wishes);
+    return writer_.transact<std::vector<std::vector<LeasedTask>>>(
+        [&](Change& change) { return claimer_.claim(wishes, change); });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return reader_.leases_of(token); }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
-    return settler_.settle(settlements);
+    return writer_.transact<std::vector<SettleOutcome>>(
+        [&](Change& change) { return settler_.settle(settlements, change); });
+  }
+  Result<BundleOutcome> exchange(const Bundle& calls) override {
+    if (auto checked = check_bundle(calls); !checked.ok()) return checked.error();
+    return writer_.transact<BundleOutcome>([&](Change& change) {
+      return BundleOutcome{settler_.settle(calls.settlements, change), submitter_.submit(calls.submissions, change),
+                           claimer_.claim(calls.wishes, change)};
+    });
   }
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
     if (auto checked = check_batch(wishes, check_cancel_wish); !checked.ok()) return checked.error();
-    return settler_.cancel(wishes);
+    return writer_.transact<std::vector<CancelOutcome>>(
+        [&](Change& change) { return settler_.cancel(wishes, change); });
   }
   Result<PromoteOutcome> promote_due(std::size_t max) override { return upkeep_.promote_due(max); }
   Result<Watch> look() override { return upkeep_.look(); }
@@ -65,6 +77,7 @@ class Tasks final : public TaskStore {
   Result<Page> list(const ListQuery& query) override { return reader_.list(query); }
 
  private:
+  Writer& writer_;
   Lives lives_;
   Submitter submitter_;
   Claimer claimer_;

@@ -24,14 +24,12 @@ Submitter::Submitter(Writer& writer)
                 "SELECT task.id, number, state, digest = ? FROM task JOIN life USING (number)"
                 " WHERE task.queue = ? AND key = ?") {}
 
-Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission> submissions) {
-  return writer_.transact<std::vector<SubmitOutcome>>([&](Change& change) {
-    std::vector<SubmitOutcome> outcomes;
-    outcomes.reserve(submissions.size());
-    KnownQueues known;
-    for (const Submission& submission : submissions) outcomes.push_back(submit_one(submission, known, change));
-    return outcomes;
-  });
+std::vector<SubmitOutcome> Submitter::submit(std::span<const Submission> submissions, Change& change) {
+  std::vector<SubmitOutcome> outcomes;
+  outcomes.reserve(submissions.size());
+  KnownQueues known;
+  for (const Submission& submission : submissions) outcomes.push_back(submit_one(submission, known, change));
+  return outcomes;
 }
 
 SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& known, Change& change) {

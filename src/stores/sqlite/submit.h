@@ -15,7 +15,8 @@ class Submitter {
  public:
   explicit Submitter(Writer& writer);
 
-  Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions);
+  // Inside a transaction.
+  std::vector<SubmitOutcome> submit(std::span<const Submission> submissions, Change& change);
 
  private:
   using KnownQueues = std::map<std::string, QueueRow, std::less<>>;  // of one transaction
