@@ -246,6 +246,25 @@ TEST(DocsPage, NeedsNothingFromElsewhere) {
   EXPECT_THAT(response.body, Not(HasSubstr("src=")));
 }
 
+// No browser is among the tests, so that this looks at the text.
+TEST(DocsPage, ShowsProseAsTextAndCodeAsCode) {
+  const std::string page(docs_page());
+  EXPECT_THAT(page, Not(HasSubstr("innerHTML")));
+  EXPECT_THAT(page, Not(HasSubstr("insertAdjacentHTML")));
+  for (const char* prose :
+       {"operation.summary", "answer.description", "parameter.description", "spec.info.description"}) {
+    EXPECT_THAT(page, HasSubstr(fmt::format("...words({})", prose)));
+  }
+}
+
+TEST(DocsPage, IsWhereABrowserIsSentThatOpensTheAddress) {
+  ApiWorld world;
+  const auto response = world.get("/?from=elsewhere");
+  EXPECT_EQ(response.status, 302);
+  EXPECT_EQ(response.headers.at("location"), "/docs");
+  EXPECT_EQ(world.get(response.headers.at("location")).status, 200);
+}
+
 TEST(Node, HealthAndReadiness) {
   ApiWorld world;
   EXPECT_EQ(text_of(world.get("/healthz").body, "status"), "ok");

@@ -76,6 +76,7 @@ const std::map<std::string_view, RouteCall>& route_calls() {
       {"get_health", {"open", "/healthz", 200, 200}},
       {"get_readiness", {"open", "/readyz", 200, 200}},
       {"get_openapi", {"open", "/openapi.json", 200, 200}},
+      {"get_root", {"open", "/", 302, 302}},
       {"get_docs", {"open", "/docs", 200, 200}},
   };
   return kCalls;
