@@ -153,6 +153,17 @@ TEST(Scopes, LetATokenUseItsOwnQueues) {
   }
 }
 
+// A queue that the caller names is refused by name, whether or not it exists; an id tells nobody its queue, so a task
+// that lies outside is one that does not exist. Batches say the same for each item, under 200.
+TEST(Scopes, AQueueOutsideIsForbiddenAndAnIdOutsideIsNotFound) {
+  for (const auto& [name, call] : route_calls()) {
+    if (call.inside == call.outside) continue;  // for nobody with a pattern, or for everybody, or a batch
+    const bool names_a_queue =
+        call.target.find("{queue}") != std::string_view::npos || call.body.find("{queue}") != std::string_view::npos;
+    EXPECT_EQ(call.outside, names_a_queue ? 403 : 404) << name;
+  }
+}
+
 // The endpoints of the task management system have one queue.
 TEST(Scopes, LetATokenForItsQueueUseTheTaskManagementSystem) {
   ApiWorld world;
