@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -12,10 +15,10 @@
 
 #include "app/demo.h"
 #include "app/file_limit.h"
+#include "app/greeting.h"
 #include "app/node.h"
 #include "app/open_store.h"
 #include "base/random.h"
-#include "base/version.h"
 #include "engine/runner.h"
 
 namespace horae {
@@ -58,24 +61,10 @@ std::string program() {
   return failed || from_here.native().starts_with("..") ? path.string() : from_here.string();
 }
 
-// What to open and what to type.
-void greet(const Store& store, const std::string& owner, const Config& config, const std::string& url,
-           std::ostream& out) {
-  out << fmt::format(
-             "horae {} is running as {}.\n"
-             "  address  {}   (/docs to read and try the API, /metrics, /healthz)\n"
-             "  store    {}\n"
-             "  slots    {} for the queues {}\n"
-             "\n"
-             "Try:\n"
-             "  curl -X POST {}/v1/tasks -H 'content-type: application/json' \\\n"
-             "       -d '{{\"queue\":\"demo\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
-             "  {} task list --node {}\n"
-             "\n"
-             "Stop it with Ctrl-C (or: kill -TERM); what runs is yielded and runs again after the next start.\n",
-             version(), owner, url, store.description(), config.engine.dispatcher.slots,
-             fmt::join(config.engine.dispatcher.queues, ", "), url, program(), url)
-      << std::endl;
+// What others call it; empty if it does not know.
+std::string name_of_machine() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 // The demo's report runs beside the node, on a thread of its own.
@@ -136,7 +125,12 @@ Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& cl
   }
   Node node(store, clock, config, *owner, log);
   if (auto started = node.start(); !started.ok()) return started.error();
-  greet(store, *owner, config, node.urls().front(), out);
+  out << greeting({.owner = *owner,
+                   .store = store.description(),
+                   .urls = urls_to_open(node.urls(), name_of_machine()),
+                   .program = program()},
+                  config)
+      << std::endl;
   std::optional<Demo> demo;
   if (is_demo) {
     SystemRandom random;

@@ -47,6 +47,46 @@ ErrorCode code_of(int status) {
   }
 }
 
+bool is_misuse(ErrorCode code) { return code == ErrorCode::kMalformed || code == ErrorCode::kRefused; }
+
+void tell(const Context& context, std::string_view command, const Error& error) {
+  context.console.err << fmt::format("horae {}: {}\n", command, printable(error.message));
+}
+
+// Whether a word ends here: what names a field is followed by its value or a colon.
+bool ends_at(std::string_view text, std::size_t at) {
+  return at >= text.size() || std::string_view(" :,;.").find(text[at]) != std::string_view::npos;
+}
+
+// The flag for the field whose name begins here. Within a sentence, only a name that is no word of English is one.
+const FlagOfField* flag_at(std::string_view message, std::size_t at, std::span<const FlagOfField> flags) {
+  for (const FlagOfField& each : flags) {
+    const bool is_name = at == 0 || each.field.find('_') != std::string_view::npos;
+    if (is_name && message.substr(at).starts_with(each.field) && ends_at(message, at + each.field.size())) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+// What stands in quotes is the user's own.
+std::string with_flags(std::string_view message, std::span<const FlagOfField> flags) {
+  std::string result;
+  bool is_quoted = false;
+  for (std::size_t at = 0; at < message.size(); ++at) {
+    const bool is_begin = at == 0 || message[at - 1] == ' ';
+    if (message[at] == '"' && (at == 0 || message[at - 1] != '\\')) is_quoted = !is_quoted;
+    const FlagOfField* flag = is_begin && !is_quoted ? flag_at(message, at, flags) : nullptr;
+    if (flag != nullptr) {
+      result += flag->flag;
+      at += flag->field.size() - 1;
+    } else {
+      result += message[at];
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 void add_client_options(CLI::App& command, ClientOptions& options) {
@@ -111,19 +151,25 @@ Result<std::string> NodeClient::send(NetRequest request) {
   return Error{code_of(response->status), *detail};
 }
 
+Result<std::string> in_flags(Result<std::string> reply, std::span<const FlagOfField> flags) {
+  if (reply.ok() || !is_misuse(reply.error().code)) return reply;
+  return Error{reply.error().code, with_flags(reply.error().message, flags)};
+}
+
 int fail(const Context& context, std::string_view command, const Error& error) {
-  context.console.err << fmt::format("horae {}: {}\n", command, printable(error.message));
+  tell(context, command, error);
   return error.retryable() ? kTryAgain : kFailed;
 }
 
 int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
          const Error& error) {
   if (options.json && !client.problem().empty()) context.console.out << client.problem() << '\n';
-  return fail(context, command, error);
+  const bool says_the_node = !client.problem().empty();
+  return says_the_node && is_misuse(error.code) ? misuse(context, command, error) : fail(context, command, error);
 }
 
 int misuse(const Context& context, std::string_view command, const Error& error) {
-  context.console.err << fmt::format("horae {}: {}\n", command, printable(error.message));
+  tell(context, command, error);
   return kMisused;
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -71,7 +72,17 @@ class NodeClient {
   std::string problem_;
 };
 
-// Tells of a failure and answers what to exit with. With --json, the node's own document goes to `out`.
+// What the API calls a setting, and what one types to set it: {"run_at", "--at"}.
+struct FlagOfField {
+  std::string_view field;
+  std::string_view flag;
+};
+
+// The same reply; a refusal (400, 422) names the flags instead of the fields.
+Result<std::string> in_flags(Result<std::string> reply, std::span<const FlagOfField> flags);
+
+// Tells of a failure and answers what to exit with: kMisused also if it is the node that cannot do what the command
+// line says (400, 413, 422). With --json, the node's own document goes to `out`.
 int fail(const Context& context, std::string_view command, const Error& error);
 int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
          const Error& error);

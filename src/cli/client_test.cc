@@ -92,6 +92,26 @@ TEST_F(ClientTest, AStoreThatIsAwayAndALimitAskToTryAgain) {
   EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kTryAgain);
 }
 
+TEST_F(ClientTest, WhatCannotBeMeantIsMisuseAndTheRestAFailure) {
+  for (const int status : {400, 413, 422}) {
+    answer({problem(status, "limit 0: give 1 to 1000")});
+    EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kMisused) << status;
+  }
+  for (const int status : {401, 403, 404, 409, 500}) {
+    answer({problem(status, "no")});
+    EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kFailed) << status;
+  }
+  answer({{.status = 400, .content_type = "text/html", .body = "<h1>nginx</h1>"}});
+  EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kFailed) << "no node has said that";
+}
+
+TEST_F(ClientTest, ARefusalNamesFlagsButLeavesAloneWhatIsQuoted) {
+  answer({problem(422, R"(created_from \"created_before\": and created_before; limit)")});
+  EXPECT_THAT(terminal_.type({"task", "list"}).err, HasSubstr(R"(--from "created_before": and --before; limit)"));
+  answer({problem(404, "limit 0: is not found")});
+  EXPECT_THAT(terminal_.type({"task", "list"}).err, HasSubstr("list: limit 0"));
+}
+
 TEST_F(ClientTest, SomebodyElseAtTheAddressIsNoticed) {
   answer({{.status = 404, .content_type = "text/html", .body = "<h1>nginx</h1>"}});
   EXPECT_THAT(terminal_.type({"queue", "list"}).err, HasSubstr("is this a node of Horae?"));

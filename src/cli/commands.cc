@@ -26,7 +26,8 @@ void describe(CLI::App& app) {
       "  horae task list --state running              what runs\n"
       "  horae COMMAND --help                         more about a command\n"
       "\n"
-      "Exit codes: 0 done, 1 failed, 2 misused, 3 the task did not complete, 4 the node is away: try again");
+      "Exit codes: 0 done, 1 failed, 2 misused (also if the node finds it), 3 the task did not complete,\n"
+      "            4 the node is away: try again");
 }
 
 int print_candidates(const CLI::App& app, const std::vector<std::string>& words, const Console& console) {

@@ -16,8 +16,8 @@ namespace horae::cli {
 
 // What the program exits with. docs/man/horae.1 tells people.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;        // it was refused, or it did not work
-inline constexpr int kMisused = 2;       // the command line cannot be read; nothing was tried
+inline constexpr int kFailed = 1;   // it was refused, or it did not work
+inline constexpr int kMisused = 2;  // this program or the node cannot read what the command line says; nothing was done
 inline constexpr int kNotCompleted = 3;  // it was waited for a task, which did not complete
 inline constexpr int kTryAgain = 4;      // the node or its store is away: the same command may succeed later
 

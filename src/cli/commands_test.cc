@@ -103,7 +103,63 @@ TEST_F(NodeTest, QueuesArePausedResumedAndSet) {
   EXPECT_EQ(terminal_.type({"queue", "set", "mail", "--retention", "24h", "--ageing-rate", "0"}).out,
             "queue mail: open, ageing rate 0, retention 24h\n");
   EXPECT_EQ(terminal_.type({"queue", "set", "mail"}).exit_code, kMisused);
-  EXPECT_EQ(terminal_.type({"queue", "set", "mail", "--retention", "soon"}).exit_code, kFailed);
+  EXPECT_EQ(terminal_.type({"queue", "set", "mail", "--retention", "soon"}).exit_code, kMisused);
+}
+
+TEST_F(NodeTest, AQueueIsPausedAheadOfItsFirstTaskOnlyIfThatIsAskedFor) {
+  const auto slip = terminal_.type({"queue", "pause", "mial"});
+  EXPECT_EQ(slip.exit_code, kFailed);
+  EXPECT_THAT(slip.err, HasSubstr("queue mial: there is none"));
+  EXPECT_EQ(terminal_.type({"queue", "resume", "mial"}).exit_code, kFailed);
+  EXPECT_THAT(terminal_.type({"queue", "list"}).out, HasSubstr("There are no queues yet"));
+  EXPECT_THAT(terminal_.type({"queue", "pause", "mail", "--create"}).out, HasSubstr("queue mail: paused"));
+  EXPECT_THAT(terminal_.type({"queue", "resume", "mail"}).out, HasSubstr("open"));
+}
+
+TEST_F(NodeTest, AnAbortedTaskIsExplainedByItsErrors) {
+  const std::string id = world_.submit("mail");
+  (void)world_.claim();
+  (void)world_.settle("abort", id, 1, R"("errors":[{"code":"no_disk","description":"full"},{"code":"late"}])");
+  EXPECT_THAT(terminal_.type({"task", "explain", id}).out, HasSubstr("no_disk: full; late\n"));
+}
+
+// What a node refuses is told by the flags that were typed, and is misuse as if this program had found it.
+TEST_F(NodeTest, ARefusalNamesTheFlagAndExitsWithTwo) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> lines = {
+      {{"task", "submit", "mail", "1", "--priority", "300"}, "task submit: --priority 300: "},
+      {{"task", "submit", "mail", "1", "--max-attempts", "-1"}, "task submit: --max-attempts -1: "},
+      {{"task", "submit", "mail", "1", "--every", "often"}, "task submit: --every: "},
+      {{"task", "submit", "mail", "1", "--every", "0s"}, "task submit: --every 0s: "},
+      {{"task", "submit", "mail", "1", "--retry", "maybe"}, "task submit: --retry \"maybe\": "},
+      {{"task", "submit", "mail", "1", "--retry", "fixed", "--retry-delay", "x"}, "task submit: --retry-delay: "},
+      {{"task", "submit", "mail", "1", "--id", "x"}, "task submit: --id: "},
+      {{"task", "submit", "mail", "1", "--key", ""}, "task submit: --key \"\": "},
+      {{"task", "submit", "a b", "1"}, "task submit: QUEUE \"a b\": "},
+      {{"task", "submit", "mail", "1", "--wait", "--wait-limit", "x"}, "task submit: --wait-limit: "},
+      {{"task", "get", "x"}, "task get: ID: "},
+      {{"task", "watch", "x"}, "task watch: ID: "},
+      {{"task", "watch", "x", "--wait-limit", "x"}, "task watch: --wait-limit: "},
+      {{"task", "explain", "x"}, "task explain: ID: "},
+      {{"task", "list", "--from", "x"}, "task list: --from: "},
+      {{"task", "list", "--before", "x"}, "task list: --before: "},
+      {{"task", "list", "--state", "done"}, "task list: --state \"done\": "},
+      {{"task", "list", "--limit", "0"}, "task list: --limit 0: "},
+      {{"task", "list", "--owner", "worker-1"}, "task list: --owner: give --from and --before at most "},
+      {{"task", "cancel", "x"}, "task cancel: "},
+      {{"queue", "set", "mail", "--ageing-rate", "-1"}, "queue set: --ageing-rate -1: "},
+      {{"queue", "set", "mail", "--retention", "soon"}, "queue set: --retention: "},
+      {{"queue", "pause", "a b"}, "queue pause: QUEUE \"a b\": "},
+  };
+  for (const auto& [line, said] : lines) {
+    const auto printed = terminal_.type(line);
+    EXPECT_EQ(printed.exit_code, kMisused) << printed.err;
+    EXPECT_THAT(printed.err, StartsWith("horae " + said));
+  }
+}
+
+TEST_F(NodeTest, ACancelOfWhichOnlyAPartCanBeReadFails) {
+  const std::string id = world_.submit();
+  EXPECT_EQ(terminal_.type({"task", "cancel", id, "x"}).exit_code, kFailed);
 }
 
 TEST_F(NodeTest, TheSchedulerIsStoppedAndStarted) {

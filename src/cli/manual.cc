@@ -134,10 +134,11 @@ Explain a command.
 It is done.
 .TP
 \fB1\fR
-It was refused, or it failed.
+It was refused as things are (there is no such task, it had ended, the token is not for this), or it failed.
 .TP
 \fB2\fR
-The command line cannot be read; nothing was tried.
+The command line cannot be read, or the node finds that what it says cannot be meant (a priority of 300; over HTTP this
+is 400, 413 or 422): nothing was done, and the same command will not succeed later.
 .TP
 \fB3\fR
 The task that was waited for did not complete: it was aborted or cancelled, or the time was over.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -20,7 +21,12 @@ struct QueueFlags {
   std::string queue;
   std::optional<std::int64_t> ageing_rate;
   std::optional<std::string> retention;
+  bool create = false;
 };
+
+constexpr std::array kQueueFlags = {FlagOfField{"queue", "QUEUE"}, FlagOfField{"ageing_rate", "--ageing-rate"},
+                                    FlagOfField{"ageing rate", "--ageing-rate"},
+                                    FlagOfField{"retention", "--retention"}};
 
 Cell count(std::int64_t number, Colour colour = Colour::kNone) {
   return {std::to_string(number), number == 0 ? Colour::kGrey : colour};
@@ -90,22 +96,36 @@ int run_set(const Context& context, const QueueFlags& flags) {
   }
   return run_call(
       context, "queue set", flags.client,
-      [&flags](NodeClient& node) { return node.patch(path_of(flags), change_body(flags)); }, show_settings);
+      [&flags](NodeClient& node) { return in_flags(node.patch(path_of(flags), change_body(flags)), kQueueFlags); },
+      show_settings);
 }
 
 // queue pause, queue resume.
-void add_switch(CLI::App& noun, Context& context, const std::string& verb, const std::string& help) {
+CLI::App* add_switch(CLI::App& noun, Context& context, const std::string& verb, const std::string& help,
+                     const std::shared_ptr<QueueFlags>& flags) {
   CLI::App* command = add_verb(noun, verb, help, fmt::format("  horae queue {} mail", verb));
-  const auto flags = std::make_shared<QueueFlags>();
   command->add_option("QUEUE", flags->queue, "Its name")->required()->type_name("");
   add_client_options(*command, flags->client);
   command->callback([&context, flags, verb] {
     context.chosen = [&context, flags, verb] {
+      const auto ask = [&](NodeClient& node) {
+        return flags->create ? node.patch(path_of(*flags), R"({"paused":true})")
+                             : node.post(path_of(*flags, "/" + verb));
+      };
       return run_call(
-          context, "queue " + verb, flags->client,
-          [&](NodeClient& node) { return node.post(path_of(*flags, "/" + verb)); }, show_settings);
+          context, "queue " + verb, flags->client, [&](NodeClient& node) { return in_flags(ask(node), kQueueFlags); },
+          show_settings);
     };
   });
+  return command;
+}
+
+void add_pause(CLI::App& noun, Context& context) {
+  const auto flags = std::make_shared<QueueFlags>();
+  CLI::App* command =
+      add_switch(noun, context, "pause", "Give out no more tasks of a queue; those that run go on", flags);
+  command->add_flag("--create", flags->create,
+                    "Make the queue if it is new, so that it is paused from its first task on");
 }
 
 void add_list(CLI::App& noun, Context& context) {
@@ -141,8 +161,8 @@ void add_queue_commands(CLI::App& app, Context& context) {
   CLI::App* noun = app.add_subcommand("queue", "Queues: list, pause, resume, set");
   noun->require_subcommand(1);
   add_list(*noun, context);
-  add_switch(*noun, context, "pause", "Give out no more tasks of a queue; those that run go on");
-  add_switch(*noun, context, "resume", "Give out tasks of a queue again");
+  add_pause(*noun, context);
+  add_switch(*noun, context, "resume", "Give out tasks of a queue again", std::make_shared<QueueFlags>());
   add_set(*noun, context);
 }
 

@@ -152,12 +152,23 @@ Result<SubmitReply> read_submitted(std::string_view json) {
                 SubmitReply{.id = reader.word("id"), .state = reader.word("state"), .outcome = reader.word("outcome")});
 }
 
+namespace {
+
+bool says_misuse(std::string_view problem) {
+  Reader reader(problem, {"status"});
+  const std::int64_t status = reader.count("status");
+  return status == 400 || status == 422;
+}
+
+}  // namespace
+
 Result<CancelReply> read_cancelled(std::string_view json) {
   Reader reader(json, {"id", "verdict", "state", "problem"});
   CancelReply reply{
       .id = reader.word("id"), .verdict = reader.word("verdict"), .state = reader.word("state"), .problem = {}};
   if (const auto problem = reader.json("problem")) {
     reply.problem = read_problem(*problem).value_or(std::string(*problem));
+    reply.is_misuse = says_misuse(*problem);
   }
   return finish(reader, "answer to a cancel", std::move(reply));
 }

@@ -68,7 +68,8 @@ struct CancelReply {
   std::string id;
   std::string verdict;  // empty if it was not even tried
   std::string state;
-  std::string problem;  // what is wrong, if it was refused
+  std::string problem;     // what is wrong, if it was refused
+  bool is_misuse = false;  // it was refused because this cannot be an id (400, 422)
 };
 Result<CancelReply> read_cancelled(std::string_view json);
 Result<std::vector<CancelReply>> read_cancel_outcomes(std::string_view json);

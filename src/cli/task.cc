@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <ostream>
 
@@ -18,6 +20,9 @@ namespace horae::cli {
 namespace {
 
 // ---- get ----
+
+constexpr std::array kGetFlags = {FlagOfField{"id", "ID"}, FlagOfField{"queue", "--queue"},
+                                  FlagOfField{"key", "--key"}};
 
 struct GetFlags {
   ClientOptions client;
@@ -42,7 +47,8 @@ int run_get(const Context& context, const GetFlags& flags) {
                                ? fmt::format("/v1/queues/{}/keys/{}", escape_url(flags.queue), escape_url(flags.key))
                                : "/v1/tasks/" + escape_url(flags.id);
   return run_call(
-      context, "task get", flags.client, [&path](NodeClient& node) { return node.get(path); }, show_one);
+      context, "task get", flags.client, [&path](NodeClient& node) { return in_flags(node.get(path), kGetFlags); },
+      show_one);
 }
 
 void add_get(CLI::App& noun, Context& context) {
@@ -80,6 +86,11 @@ std::string list_path(const ListFlags& flags) {
   return path;
 }
 
+constexpr std::array kListFlags = {FlagOfField{"state", "--state"},           FlagOfField{"queue", "--queue"},
+                                   FlagOfField{"owner", "--owner"},           FlagOfField{"created_from", "--from"},
+                                   FlagOfField{"created_before", "--before"}, FlagOfField{"limit", "--limit"},
+                                   FlagOfField{"cursor", "--cursor"}};
+
 Result<int> show_many(const Console& console, const std::string& reply) {
   const auto page = read_page(reply);
   if (!page.ok()) return page.error();
@@ -89,7 +100,8 @@ Result<int> show_many(const Console& console, const std::string& reply) {
 
 int run_list(const Context& context, const ListFlags& flags) {
   return run_call(
-      context, "task list", flags.client, [&flags](NodeClient& node) { return node.get(list_path(flags)); }, show_many);
+      context, "task list", flags.client,
+      [&flags](NodeClient& node) { return in_flags(node.get(list_path(flags)), kListFlags); }, show_many);
 }
 
 void add_list(CLI::App& noun, Context& context) {
@@ -134,18 +146,22 @@ std::string cancel_body(const CancelFlags& flags) {
   return body + "}";
 }
 
-// One that was refused makes the command fail, although the others are cancelled.
+constexpr std::array kCancelFlags = {FlagOfField{"ids", "ID"}, FlagOfField{"reason", "--reason"}};
+
+// One that was refused makes the command fail, although the others are cancelled. It is misused only if nothing could
+// be read of it.
 Result<int> show_cancelled(const Console& console, const std::string& reply) {
   const auto outcomes = read_cancel_outcomes(reply);
   if (!outcomes.ok()) return outcomes.error();
-  int exit_code = kDone;
+  const bool is_misused = !outcomes->empty() && std::ranges::all_of(*outcomes, &CancelReply::is_misuse);
+  int exit_code = is_misused ? kMisused : kDone;
   for (const CancelReply& outcome : *outcomes) {
     if (outcome.problem.empty()) {
       console.out << fmt::format("task {} is cancelled{}\n", printable(outcome.id),
                                  outcome.verdict == "repeated" ? " (it was before)" : "");
     } else {
       console.err << fmt::format("horae task cancel: {}\n", printable(outcome.problem));
-      exit_code = kFailed;
+      if (!is_misused) exit_code = kFailed;
     }
   }
   return exit_code;
@@ -162,7 +178,10 @@ void add_cancel(CLI::App& noun, Context& context) {
     context.chosen = [&context, flags] {
       return run_call(
           context, "task cancel", flags->client,
-          [&flags](NodeClient& node) { return node.post("/v1/tasks/cancel", cancel_body(*flags)); }, show_cancelled);
+          [&flags](NodeClient& node) {
+            return in_flags(node.post("/v1/tasks/cancel", cancel_body(*flags)), kCancelFlags);
+          },
+          show_cancelled);
     };
   });
 }
@@ -178,7 +197,10 @@ struct WatchFlags {
 int run_watch(const Context& context, const WatchFlags& flags) {
   const auto limit = parse_duration(flags.limit.value_or("0s"));
   auto client = NodeClient::open(context, flags.client);
-  if (!limit.ok() || !client.ok()) return misuse(context, "task watch", (limit.ok() ? client.error() : limit.error()));
+  if (!limit.ok()) {
+    return misuse(context, "task watch", {limit.error().code, "--wait-limit: " + limit.error().message});
+  }
+  if (!client.ok()) return misuse(context, "task watch", client.error());
   return watch_task(context, "task watch", *client,
                     {.id = escape_url(flags.id),
                      .limit = flags.limit ? std::optional(*limit) : std::nullopt,
@@ -209,8 +231,8 @@ Result<int> show_reasons(const Console& console, const std::string& reply) {
 }
 
 void add_explain(CLI::App& noun, Context& context) {
-  CLI::App* command =
-      add_verb(noun, "explain", "Why a task does not run", "  horae task explain 0190f7c2-0a1b-7c3d-8e4f-0123456789ab");
+  CLI::App* command = add_verb(noun, "explain", "Why a task does not run, or how it ended",
+                               "  horae task explain 0190f7c2-0a1b-7c3d-8e4f-0123456789ab");
   const auto flags = std::make_shared<GetFlags>();
   command->add_option("ID", flags->id, "Its id")->required()->type_name("");
   add_client_options(*command, flags->client);
@@ -218,7 +240,8 @@ void add_explain(CLI::App& noun, Context& context) {
     context.chosen = [&context, flags] {
       const std::string path = "/v1/tasks/" + escape_url(flags->id) + "/explain";
       return run_call(
-          context, "task explain", flags->client, [&path](NodeClient& node) { return node.get(path); }, show_reasons);
+          context, "task explain", flags->client,
+          [&path](NodeClient& node) { return in_flags(node.get(path), kGetFlags); }, show_reasons);
     };
   });
 }

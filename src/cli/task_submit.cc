@@ -76,6 +76,22 @@ void add_retry(std::string& body, const NewTaskFlags& flags) {
   body += "}";
 }
 
+// What a node calls the flags.
+std::vector<FlagOfField> fields_of(const NewTaskFlags& flags) {
+  return {{"queue", "QUEUE"},
+          {"spec", flags.sleep ? "--sleep" : "SPEC"},
+          {"id", "--id"},
+          {"key", "--key"},
+          {"priority", "--priority"},
+          {"run_at", flags.in ? "--in" : "--at"},
+          {"recurring", "--every"},
+          {"max_attempts", "--max-attempts"},
+          {"retry.kind", "--retry"},
+          {"retry.delay", "--retry-delay"},
+          {"retry policy: delay", "--retry-delay"},
+          {"retry policy: cap", "--retry-delay"}};
+}
+
 struct SubmitFlags {
   NewTaskFlags task;
   ClientOptions client;
@@ -139,11 +155,11 @@ int run_submit(const Context& context, const SubmitFlags& flags) {
   const auto body = submit_body(flags.task, id, now, context.console.in);
   if (!body.ok()) return misuse(context, body.error());
   const auto limit = parse_duration(flags.wait_limit.value_or("0s"));
-  if (!limit.ok()) return misuse(context, limit.error());
+  if (!limit.ok()) return misuse(context, bad("--wait-limit: " + limit.error().message));
   auto client = NodeClient::open(context, flags.client);
   if (!client.ok()) return misuse(context, client.error());
 
-  const auto reply = client->post("/v1/tasks", *body);
+  const auto reply = in_flags(client->post("/v1/tasks", *body), fields_of(flags.task));
   if (!reply.ok()) {
     const auto at = run_at(flags.task, now);
     return fail(context, "task submit", flags.client, *client, with_way_back(reply.error(), flags.task, id, *at));

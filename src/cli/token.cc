@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <memory>
 #include <ostream>
 
@@ -28,6 +29,10 @@ struct TokenFlags {
   std::vector<std::string> queues = {"*"};
 };
 
+constexpr std::array kTokenFlags = {FlagOfField{"name", "--name"}, FlagOfField{"role", "--role"},
+                                    FlagOfField{"queues", "--queues"}, FlagOfField{"queue pattern", "--queues"},
+                                    FlagOfField{"queue patterns", "--queues"}};
+
 // What a store itself answers, in the words of a node.
 using AskStore = std::function<Result<std::string>(TokenStore&)>;
 
@@ -36,6 +41,7 @@ struct TokenCommand {
   Ask ask;
   AskStore ask_store;
   Show show;
+  std::function<Result<void>()> check = [] { return Result<void>(); };  // what a node would check, without one
 };
 
 Result<std::string> ask_offline(const Context& context, const TokenFlags& flags, const AskStore& ask) {
@@ -48,6 +54,7 @@ Result<std::string> ask_offline(const Context& context, const TokenFlags& flags,
 
 int run_token(const Context& context, const TokenFlags& flags, const TokenCommand& command) {
   if (!flags.is_offline) return run_call(context, command.name, flags.client, command.ask, command.show);
+  if (const auto checked = command.check(); !checked.ok()) return misuse(context, command.name, checked.error());
   const auto reply = ask_offline(context, flags, command.ask_store);
   if (!reply.ok()) return fail(context, command.name, reply.error());
   return show_reply(context, command.name, flags.client, *reply, command.show);
@@ -110,6 +117,12 @@ Result<std::string> create_in(TokenStore& store, Random& random, const TokenFlag
   return to_json(*made);
 }
 
+Result<void> check_wish(const TokenFlags& flags) {
+  const auto wish = read_token_wish(wish_body(flags));
+  if (!wish.ok()) return in_flags(wish.error(), kTokenFlags).error();
+  return {};
+}
+
 Result<std::string> list_of(TokenStore& store) {
   const auto list = store.tokens();
   if (!list.ok()) return list.error();
@@ -146,11 +159,13 @@ void add_create(CLI::App& noun, Context& context) {
       ->type_name("read|submit|work|admin");
   verb->add_option("--queues", flags->queues, "Which queues (default: all); * stands for any characters")
       ->type_name("PATTERN");
-  finish(*verb, context, flags,
-         {.name = "token create",
-          .ask = [flags](NodeClient& node) { return node.post("/v1/tokens", wish_body(*flags)); },
-          .ask_store = [&context, flags](TokenStore& store) { return create_in(store, context.random, *flags); },
-          .show = show_created});
+  finish(
+      *verb, context, flags,
+      {.name = "token create",
+       .ask = [flags](NodeClient& node) { return in_flags(node.post("/v1/tokens", wish_body(*flags)), kTokenFlags); },
+       .ask_store = [&context, flags](TokenStore& store) { return create_in(store, context.random, *flags); },
+       .show = show_created,
+       .check = [flags] { return check_wish(*flags); }});
 }
 
 void add_list(CLI::App& noun, Context& context) {

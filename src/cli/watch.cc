@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -18,6 +19,8 @@ constexpr Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 constexpr Duration kLongestSilence = std::chrono::seconds(5);  // then it looks without an event: any may be missing
 constexpr Duration kPatience = std::chrono::seconds(60);       // with a node that is away
+
+constexpr std::array kIdFlag = {FlagOfField{"id", "ID"}};
 
 // What has been shown, so that only changes are.
 class Standing {
@@ -113,7 +116,7 @@ class Watcher {
       standing_.show(*task);
     } else if (!reply.error().retryable() || now - last_answer_ > kPatience) {
       standing_.clear();
-      return end(fail(context_, command_, reply.error()));
+      return end(fail(context_, command_, {.json = options_.json}, client_, in_flags(reply, kIdFlag).error()));
     } else {
       standing_.say("the node does not answer; trying again");
     }

@@ -46,7 +46,7 @@ TEST(Bodies, ATaskNeedsOnlyAQueueAndASpec) {
 
 TEST(Bodies, ATaskThatCannotBeReadNamesTheFieldItsValueAndWhatIsAllowed) {
   const auto malformed = ErrorCode::kMalformed;
-  expect_error(read_new_task("[]"), malformed, {"byte 1", "object"});
+  expect_error(read_new_task("[]"), malformed, {"this is an array; give an object, with fields of id, key"});
   expect_error(read_new_task("{"), malformed, {"byte 2"});
   expect_error(read_new_task(R"({"spec":{}})"), malformed, {"queue", "missing"});
   expect_error(read_new_task(R"({"queue":"q"})"), malformed, {"spec", "missing"});
@@ -161,6 +161,11 @@ TEST(Bodies, RefusesSettlementsThatSayTooLittle) {
       read_settlement(
           R"({"event":"abort","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1,"owner":"w","errors":[{"code":"a","args":[]}]})"),
       ErrorCode::kMalformed, {"errors[0].args", "object"});
+  expect_error(
+      read_settlement(
+          R"({"event":"abort","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1,"owner":"w","errors":["x"]})"),
+      ErrorCode::kMalformed,
+      {"errors[0] ", "this is a string; give an object, with fields of code, args, description"});
 }
 
 TEST(Bodies, ReadsBatchesUpToTheirLimit) {

@@ -17,10 +17,11 @@ details { border: 1px solid var(--line); border-radius: 6px; margin: .4rem 0; }
 summary { padding: .5rem .75rem; cursor: pointer; }
 summary code { font-weight: 600 }
 .method { display: inline-block; width: 4.2rem; font: 600 12px monospace; }
-.GET { color: #2a7 } .POST { color: #27c } .PATCH { color: #b70 }
+.GET { color: #2a7 } .POST { color: #27c } .PATCH { color: #b70 } .DELETE { color: #c33 }
+code { font: .92em monospace; background: var(--soft); border-radius: 3px; padding: 0 .25em; }
 .body { padding: 0 .75rem .75rem; }
-textarea, input { font: 13px monospace; width: 100%; box-sizing: border-box; padding: .3rem; }
-textarea { min-height: 6rem } label { display: block; margin: .4rem 0 }
+textarea, input { font: 13px/1.5 monospace; width: 100%; box-sizing: border-box; padding: .4rem .5rem; margin-top: .2rem; }
+textarea { resize: vertical } label { display: block; margin: .6rem 0 }
 pre { background: var(--soft); padding: .5rem; border-radius: 4px; overflow: auto; max-height: 24rem; white-space: pre-wrap; }
 button { font: inherit; padding: .3rem .9rem; } table { border-collapse: collapse } td { padding: .1rem .8rem .1rem 0; vertical-align: top }
 </style>
@@ -39,6 +40,15 @@ const make = (name, properties = {}, ...children) => {
   return element;
 };
 
+// Prose in which `code` stands between backticks; only ever as text, whatever it holds.
+const words = text => text.split("`").map((part, index) => index % 2 ? make("code", {}, part) : part);
+
+// Room for all of its lines, and for those to come.
+const fit = area => { area.rows = Math.min(40, Math.max(8, area.value.split("\n").length + 2)); };
+
+// What may be typed, in a word or two.
+const hint = schema => String([...(schema.examples || []), schema.default, schema.format, schema.type].find(each => each !== undefined) ?? "");
+
 const pretty = text => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
 
 function named(spec, schema) {
@@ -53,7 +63,7 @@ function shape(spec, schema) {
 function answers(spec, operation) {
   const table = make("table");
   for (const [status, answer] of Object.entries(operation.responses)) {
-    table.append(make("tr", {}, make("td", {}, make("code", {}, status)), make("td", {}, answer.description)));
+    table.append(make("tr", {}, make("td", {}, make("code", {}, status)), make("td", {}, ...words(answer.description))));
   }
   const good = Object.values(operation.responses).map(answer => Object.values(answer.content || {})[0]).find(Boolean);
   const text = good ? shape(spec, good.schema) : "";
@@ -62,14 +72,15 @@ function answers(spec, operation) {
 
 function trial(path, method, spec, operation) {
   const fields = operation.parameters.map(parameter => {
-    const input = make("input", { placeholder: JSON.stringify(parameter.schema), name: parameter.name });
-    const about = parameter.description ? " – " + parameter.description : "";
-    return { parameter, input, label: make("label", {}, make("code", {}, parameter.name), about, input) };
+    const input = make("input", { placeholder: hint(parameter.schema), name: parameter.name, spellcheck: false });
+    const about = parameter.description ? [" – ", ...words(parameter.description)] : [];
+    return { parameter, input, label: make("label", {}, make("code", {}, parameter.name), ...about, input) };
   });
   const content = operation.requestBody && Object.values(operation.requestBody.content)[0];
   const schema = content && named(spec, content.schema);
   const example = schema && schema.examples ? JSON.stringify(schema.examples[0], null, 2) : "{}";
-  const body = schema && make("textarea", { value: example, spellcheck: false });
+  const body = schema && make("textarea", { value: example, spellcheck: false, oninput: () => fit(body) });
+  if (body) fit(body);
   const output = make("pre", { hidden: true });
   const send = make("button", { type: "button" }, "Send");
   send.onclick = async () => {
@@ -100,7 +111,7 @@ function trial(path, method, spec, operation) {
 
 function render(spec) {
   document.getElementById("version").textContent = spec.info.version;
-  document.getElementById("about").textContent = spec.info.description;
+  document.getElementById("about").replaceChildren(...words(spec.info.description));
   const main = document.getElementById("routes");
   main.textContent = "";
   const sections = new Map();
@@ -110,7 +121,7 @@ function render(spec) {
       if (!sections.has(tag)) sections.set(tag, make("section", {}, make("h2", {}, tag)));
       const name = method.toUpperCase();
       sections.get(tag).append(make("details", { id: operation.operationId },
-        make("summary", {}, make("span", { className: "method " + name }, name), make("code", {}, path), " ", operation.summary),
+        make("summary", {}, make("span", { className: "method " + name }, name), make("code", {}, path), " ", ...words(operation.summary)),
         make("div", { className: "body" }, ...answers(spec, operation), ...trial(path, method, spec, operation))));
     }
   }

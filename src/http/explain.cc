@@ -20,9 +20,28 @@ Reason running(const Circumstances& known) {
                                  known.task.owner.value_or("a worker that is not known"))};
 }
 
+// "no_disk: full; late: by an hour"
+std::string words_of(const std::vector<TaskError>& errors) {
+  std::string words;
+  for (const TaskError& error : errors) {
+    if (!words.empty()) words += "; ";
+    words += error.code;
+    if (!error.description.empty()) words += ": " + error.description;
+  }
+  return words;
+}
+
+std::string why_it_ended(const Task& task) {
+  if (task.state == State::kAborted) return words_of(task.errors);
+  if (task.state == State::kCancelled) return task.cancel_reason.value_or("");
+  return "";
+}
+
 Reason finished(const Circumstances& known) {
-  return {"finished",
-          fmt::format("it is {} since {}", to_string(known.task.state), format_instant(known.task.updated_at))};
+  std::string detail =
+      fmt::format("it is {} since {}", to_string(known.task.state), format_instant(known.task.updated_at));
+  if (const std::string why = why_it_ended(known.task); !why.empty()) detail += ": " + why;
+  return {"finished", std::move(detail)};
 }
 
 std::optional<Reason> nobody_asks(const Circumstances& known) {

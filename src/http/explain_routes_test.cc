@@ -55,6 +55,17 @@ TEST(ExplainRoute, ATaskThatIsNotDueSaysWhenItIs) {
   EXPECT_THAT(detail(world, id, "not_due"), HasSubstr("2100-01-02T03:04:05"));
 }
 
+TEST(ExplainRoute, AnAbortedTaskHasItsErrors) {
+  ApiWorld world;
+  const auto id = world.submit("mail");
+  EXPECT_EQ(member(world.get("/v1/tasks/" + id + "/explain").body, "errors"), "");
+  (void)world.claim();
+  (void)world.settle("abort", id, 1, R"("errors":[{"code":"no_disk","args":{"x":1.0},"description":"full"}])");
+  const std::string told = world.get("/v1/tasks/" + id + "/explain").body;
+  EXPECT_EQ(member(told, "errors"), R"([{"code":"no_disk","args":{"x":1.0},"description":"full"}])");
+  EXPECT_THAT(detail(world, id, "finished"), HasSubstr("no_disk: full"));
+}
+
 TEST(ExplainRoute, ATaskBehindOthersSaysHowMany) {
   ApiWorld world;
   const auto first = world.submit("mail");

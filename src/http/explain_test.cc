@@ -6,8 +6,11 @@
 namespace horae {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using std::literals::operator""s;
 using std::literals::operator""h;
 
@@ -69,6 +72,18 @@ TEST(Explain, WhatRunsOrHasEndedSaysSo) {
   EXPECT_THAT(explain(known)[0].detail, HasSubstr("worker-7"));
   known.task.state = State::kCancelled;
   EXPECT_THAT(explain(known)[0].detail, HasSubstr("cancelled"));
+  known.task.cancel_reason = "enough";
+  EXPECT_THAT(explain(known)[0].detail, EndsWith("Z: enough"));
+}
+
+TEST(Explain, AnAbortedTaskTellsItsErrors) {
+  Circumstances known = waiting();
+  known.task.state = State::kAborted;
+  known.task.errors = {{.code = "no_disk", .description = "full"}, {.code = "late", .description = ""}};
+  EXPECT_THAT(codes_of(known), ElementsAre("finished"));
+  EXPECT_THAT(explain(known)[0].detail, AllOf(HasSubstr("it is aborted since "), EndsWith("Z: no_disk: full; late")));
+  known.task.state = State::kCompleted;
+  EXPECT_THAT(explain(known)[0].detail, Not(HasSubstr("no_disk")));
 }
 
 }  // namespace

@@ -32,6 +32,11 @@ std::string list_of(std::initializer_list<std::string_view> names) {
 // A JSON value in a message: short, and on one line.
 std::string show(std::string_view value) { return quote(value, 48); }
 
+bool is_another_kind(std::string_view json) {
+  const auto value = scan_json(json);
+  return value.ok() && kind_of(*value) != JsonKind::kObject;
+}
+
 template <typename T>
 std::optional<T> read_number(std::string_view text) {
   T value{};
@@ -47,10 +52,17 @@ FieldReader::FieldReader(std::string_view json, std::initializer_list<std::strin
     : place_(std::move(place)) {
   const auto members = scan_object(json);
   if (!members.ok()) {
-    fail(members.error());
+    fail(is_another_kind(json) ? not_an_object(json, known) : members.error());
     return;
   }
   for (const JsonMember& member : *members) take(member, known, unknown);
+}
+
+// What is wrong with a value that is JSON, but not the object that belongs in its place.
+Error FieldReader::not_an_object(std::string_view json, std::initializer_list<std::string_view> known) const {
+  const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its point
+  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object, with fields of {}", where, show(json),
+                                             to_string(kind_of(scan_json(json).value())), list_of(known))};
 }
 
 void FieldReader::take(const JsonMember& member, std::initializer_list<std::string_view> known, Unknown unknown) {

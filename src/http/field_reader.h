@@ -65,6 +65,7 @@ class FieldReader {
     std::string_view value;
   };
 
+  Error not_an_object(std::string_view json, std::initializer_list<std::string_view> known) const;
   void take(const JsonMember& member, std::initializer_list<std::string_view> known, Unknown unknown);
   // The value if it is there and of that kind; a fault if it is of another.
   std::optional<std::string_view> value_of(std::string_view name, JsonKind kind, std::string_view allowed);

@@ -14,6 +14,7 @@ constexpr std::array kReasons = {
     std::pair{200, "OK"},
     std::pair{201, "Created"},
     std::pair{204, "No Content"},
+    std::pair{302, "Found"},
     std::pair{400, "Bad Request"},
     std::pair{401, "Unauthorized"},
     std::pair{403, "Forbidden"},

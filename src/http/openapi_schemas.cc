@@ -66,7 +66,8 @@ constexpr std::array kSchemas = {
       "examples":[{"reason":"no longer needed"}]})"},
     NamedSchema{"CancelMany", R"({"type":"object","required":["ids"],"additionalProperties":false,"properties":{
       "ids":{"type":"array","minItems":1,"maxItems":1000,"items":{"type":"string","format":"uuid"}},
-      "reason":{"type":"string"}}})"},
+      "reason":{"type":"string"}},
+      "examples":[{"ids":["0190f7c2-0a1b-7c3d-8e4f-0123456789ab"],"reason":"no longer needed"}]})"},
     NamedSchema{"Cancelled", R"({"type":"object","required":["id","verdict","state"],"properties":{
       "id":{"type":"string","format":"uuid"},"verdict":{"enum":["accepted","repeated","not_found","wrong_state"]},
       "state":{"anyOf":[{"$ref":"#/components/schemas/State"},{"type":"null"}]},
@@ -169,7 +170,9 @@ constexpr std::array kSchemas = {
       "ahead":{"type":"integer","description":"Tasks that are claimed before it, counted to 10,000"},
       "reasons":{"type":"array","items":{"type":"object","required":["code","detail"],"properties":{
       "code":{"enum":["not_due","scheduler_stopped","queue_paused","no_worker","behind_others","next","running",
-      "finished"]},"detail":{"type":"string"}}}}}})"},
+      "finished"]},"detail":{"type":"string"}}}},
+      "errors":{"type":"array","description":"Of an aborted task, as the task itself has them",
+      "items":{"$ref":"#/components/schemas/TaskError"}}}})"},
     NamedSchema{"Nodes", R"({"type":"object","required":["nodes"],"properties":{"nodes":{"type":"array","items":{
       "type":"object","required":["id","address","version","started_at","last_seen"],"properties":{
       "id":{"type":"string"},"address":{"type":"string"},"version":{"type":"string"},

@@ -137,6 +137,8 @@ Seen walk_usual() {
   (void)world.get("/v1/queues/a%20b/keys/k");
   (void)world.get("/v1/queues/none/keys/k");
   (void)world.get("/v1/queues/none");
+  (void)world.post("/v1/queues/none/pause");
+  (void)world.post("/v1/queues/none/resume");
   (void)world.post("/v1/queues/a%20b/pause");
   (void)world.post("/v1/queues/a%20b/resume");
   (void)world.post("/v1/tasks/nonsense/cancel");
@@ -156,8 +158,8 @@ Seen walk_usual() {
 
 // Calls that a store or the combiner can refuse for a limit; others never are.
 bool can_be_over_limit(const Route& route) {
-  static const std::set<std::string_view> kRoutes = {"submit_task",       "submit_tasks", "cancel_task", "cancel_tasks",
-                                                     "settle_tasks",      "change_queue", "pause_queue", "resume_queue",
+  static const std::set<std::string_view> kRoutes = {"submit_task",       "submit_tasks", "cancel_task",
+                                                     "cancel_tasks",      "settle_tasks", "change_queue",
                                                      "tms_schedule_task", "create_token"};
   return kRoutes.contains(route.name);
 }
@@ -244,6 +246,25 @@ TEST(DocsPage, NeedsNothingFromElsewhere) {
   EXPECT_THAT(response.body, Not(HasSubstr("http://")));
   EXPECT_THAT(response.body, Not(HasSubstr("https://")));
   EXPECT_THAT(response.body, Not(HasSubstr("src=")));
+}
+
+// No browser is among the tests, so that this looks at the text.
+TEST(DocsPage, ShowsProseAsTextAndCodeAsCode) {
+  const std::string page(docs_page());
+  EXPECT_THAT(page, Not(HasSubstr("innerHTML")));
+  EXPECT_THAT(page, Not(HasSubstr("insertAdjacentHTML")));
+  for (const char* prose :
+       {"operation.summary", "answer.description", "parameter.description", "spec.info.description"}) {
+    EXPECT_THAT(page, HasSubstr(fmt::format("...words({})", prose)));
+  }
+}
+
+TEST(DocsPage, IsWhereABrowserIsSentThatOpensTheAddress) {
+  ApiWorld world;
+  const auto response = world.get("/?from=elsewhere");
+  EXPECT_EQ(response.status, 302);
+  EXPECT_EQ(response.headers.at("location"), "/docs");
+  EXPECT_EQ(world.get(response.headers.at("location")).status, 200);
 }
 
 TEST(Node, HealthAndReadiness) {

@@ -76,6 +76,7 @@ const std::map<std::string_view, RouteCall>& route_calls() {
       {"get_health", {"open", "/healthz", 200, 200}},
       {"get_readiness", {"open", "/readyz", 200, 200}},
       {"get_openapi", {"open", "/openapi.json", 200, 200}},
+      {"get_root", {"open", "/", 302, 302}},
       {"get_docs", {"open", "/docs", 200, 200}},
   };
   return kCalls;
@@ -149,6 +150,17 @@ TEST(Scopes, LetATokenUseItsOwnQueues) {
     world.caller() = scoped_admin();
     const RouteCall& call = route_calls().at(route.name);
     EXPECT_EQ(call_as_caller(world, route, call, kInside).status, call.inside) << route.name;
+  }
+}
+
+// A queue that the caller names is refused by name, whether or not it exists; an id tells nobody its queue, so a task
+// that lies outside is one that does not exist. Batches say the same for each item, under 200.
+TEST(Scopes, AQueueOutsideIsForbiddenAndAnIdOutsideIsNotFound) {
+  for (const auto& [name, call] : route_calls()) {
+    if (call.inside == call.outside) continue;  // for nobody with a pattern, or for everybody, or a batch
+    const bool names_a_queue =
+        call.target.find("{queue}") != std::string_view::npos || call.body.find("{queue}") != std::string_view::npos;
+    EXPECT_EQ(call.outside, names_a_queue ? 403 : 404) << name;
   }
 }
 

@@ -100,6 +100,7 @@ std::string explanation_json(const Circumstances& known) {
     each.add("detail", reason.detail);
     each.end();
   });
+  if (known.task.state == State::kAborted) object.add_json("errors", to_json(known.task.errors));
   object.end();
   return json;
 }

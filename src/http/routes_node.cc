@@ -67,6 +67,14 @@ void get_metrics(Api& api, const CallPtr& call) {
 
 void get_openapi(Api&, const CallPtr& call) { call->answer(200, openapi_document()); }
 
+// Temporary: one day a dashboard may be here.
+void get_root(Api&, const CallPtr& call) {
+  call->answer({.status = 302,
+                .content_type = "text/plain; charset=utf-8",
+                .body = "This is Horae; /docs tells what there is.\n",
+                .headers = {{"Location", "/docs"}}});
+}
+
 void get_docs(Api&, const CallPtr& call) {
   call->answer({.content_type = "text/html; charset=utf-8",
                 .body = std::string(docs_page()),
@@ -79,6 +87,15 @@ void get_docs(Api&, const CallPtr& call) {
 
 std::vector<Route> node_routes() {
   return {
+      {.method = "GET",
+       .pattern = "/",
+       .name = "get_root",
+       .tag = "node",
+       .summary = "The way to /docs, for a browser",
+       .access = Access::kOpen,
+       .ignores_query = true,
+       .answers = {{302, "It is at `Location`", "text/plain"}},
+       .handle = get_root},
       {.method = "GET",
        .pattern = "/healthz",
        .name = "get_health",

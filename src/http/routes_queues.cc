@@ -30,27 +30,47 @@ void list_queues(Api& api, const CallPtr& call) {
   });
 }
 
+Error no_such_queue(std::string_view queue) {
+  return {ErrorCode::kNotFound, fmt::format("queue {}: there is none; it comes with its first task", queue)};
+}
+
 void get_queue(Api& api, const CallPtr& call) {
   if (auto allowed = call->check_scope(call->arguments[0]); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call] {
     const auto list = api.parts().queues.queues();
     if (!list.ok()) return call->fail(list.error());
     const auto found = std::ranges::find(list->queues, call->arguments[0], &QueueInfo::name);
-    if (found == list->queues.end()) {
-      return call->fail({ErrorCode::kNotFound,
-                         fmt::format("queue {}: there is none; it comes with its first task", call->arguments[0])});
-    }
+    if (found == list->queues.end()) return call->fail(no_such_queue(call->arguments[0]));
     std::string json;
     append_queue(json, *found);
     call->answer(200, std::move(json));
   });
 }
 
-void configure(Api& api, const CallPtr& call, const QueueChange& change) {
+// What a change does with a queue that is not there yet.
+enum class NewQueue { kIsMade, kIsRefused };
+
+// A queue that is there stays, so whoever saw it may change it later.
+Result<void> check_is_there(QueueStore& queues, std::string_view queue) {
+  const auto list = queues.queues();
+  if (!list.ok()) return list.error();
+  if (std::ranges::find(list->queues, queue, &QueueInfo::name) != list->queues.end()) return {};
+  Error error = no_such_queue(queue);
+  error.message += fmt::format(
+      ". Look for a slip in its name (`horae queue list`); to pause it before that, make it: `horae queue pause {0} "
+      "--create`, or PATCH /v1/queues/{0} with {{\"paused\":true}}",
+      queue);
+  return error;
+}
+
+void configure(Api& api, const CallPtr& call, const QueueChange& change, NewQueue new_queue) {
   const std::string& queue = call->arguments[0];
   if (auto checked = check_queue_name(queue); !checked.ok()) return call->fail(checked.error());
   if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
-  api.read(call, [&api, call, change, queue] {
+  api.read(call, [&api, call, change, queue, new_queue] {
+    if (new_queue == NewQueue::kIsRefused) {
+      if (auto there = check_is_there(api.parts().queues, queue); !there.ok()) return call->fail(there.error());
+    }
     const auto settings = api.parts().queues.configure(queue, change);
     if (!settings.ok()) return call->fail(settings.error());
     std::string json;
@@ -64,11 +84,17 @@ void configure(Api& api, const CallPtr& call, const QueueChange& change) {
 void change_queue(Api& api, const CallPtr& call) {
   const auto change = read_queue_change(call->request.body);
   if (!change.ok()) return call->fail(change.error());
-  configure(api, call, *change);
+  configure(api, call, *change, NewQueue::kIsMade);
 }
 
-void pause_queue(Api& api, const CallPtr& call) { configure(api, call, {.paused = true}); }
-void resume_queue(Api& api, const CallPtr& call) { configure(api, call, {.paused = false}); }
+// Settings are given ahead of the first task; a pause is for what is there, and a slip in its name must not look like
+// one.
+void set_paused(Api& api, const CallPtr& call, bool paused) {
+  configure(api, call, {.paused = paused}, NewQueue::kIsRefused);
+}
+
+void pause_queue(Api& api, const CallPtr& call) { set_paused(api, call, true); }
+void resume_queue(Api& api, const CallPtr& call) { set_paused(api, call, false); }
 
 // Monotonic times mean nothing outside the process.
 struct WallTimes {
@@ -192,6 +218,10 @@ std::vector<Route> queue_routes() {
                                               {422, "The queue's name or a setting is not allowed"},
                                               {429, "There are too many queues already"},
                                               {503, kAway}};
+  const std::vector<Answer> switch_answers = {{200, "The settings as they are now", "QueueSettings"},
+                                              {404, "There is no such queue"},
+                                              {422, "No queue can have this name"},
+                                              {503, kAway}};
   std::vector<Route> all = {
       {.method = "GET",
        .pattern = "/v1/queues",
@@ -213,7 +243,7 @@ std::vector<Route> queue_routes() {
        .pattern = "/v1/queues/{queue}",
        .name = "change_queue",
        .tag = "queues",
-       .summary = "Change settings of a queue: paused, ageing rate, retention",
+       .summary = "Change settings of a queue: paused, ageing rate, retention; one that is new is made",
        .access = Access::kAdmin,
        .body = "QueueChange",
        .answers = change_answers,
@@ -224,7 +254,7 @@ std::vector<Route> queue_routes() {
        .tag = "queues",
        .summary = "Give out no more tasks of a queue",
        .access = Access::kAdmin,
-       .answers = change_answers,
+       .answers = switch_answers,
        .handle = pause_queue},
       {.method = "POST",
        .pattern = "/v1/queues/{queue}/resume",
@@ -232,7 +262,7 @@ std::vector<Route> queue_routes() {
        .tag = "queues",
        .summary = "Give out tasks of a queue again",
        .access = Access::kAdmin,
-       .answers = change_answers,
+       .answers = switch_answers,
        .handle = resume_queue},
   };
   std::ranges::move(scheduler_routes(), std::back_inserter(all));

@@ -9,6 +9,7 @@ namespace horae::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -295,6 +296,30 @@ TEST(QueueRoutes, QueuesAreListedPausedResumedAndChanged) {
   const auto queue = world.get("/v1/queues/mail");
   EXPECT_EQ(text_of(queue.body, "retention"), "24h");
   EXPECT_EQ(member(queue.body, "running"), "1");
+}
+
+TEST(QueueRoutes, APauseOfAQueueThatIsNotThereIsASlipAndMakesNone) {
+  ApiWorld world;
+  (void)world.submit("mail");
+  for (const char* verb : {"pause", "resume"}) {
+    const auto refused = world.post(std::string("/v1/queues/mial/") + verb);
+    EXPECT_EQ(refused.status, 404) << verb;
+    EXPECT_THAT(text_of(refused.body, "detail"),
+                AllOf(HasSubstr("queue mial: there is none"), HasSubstr("horae queue pause mial --create")))
+        << verb;
+  }
+  EXPECT_THAT(items_of(world.get("/v1/queues").body, "queues"), SizeIs(1));
+  EXPECT_EQ(world.told().control, 0);
+}
+
+TEST(QueueRoutes, SettingsMayBeGivenAheadOfTheFirstTask) {
+  ApiWorld world;
+  const auto made = world.call("PATCH", "/v1/queues/mail", R"({"paused":true,"retention":"24h"})");
+  EXPECT_EQ(made.status, 200);
+  (void)world.submit("mail");
+  EXPECT_THAT(items_of(world.claim().body, "tasks"), SizeIs(0));
+  EXPECT_EQ(world.post("/v1/queues/mail/resume").status, 200);
+  EXPECT_THAT(items_of(world.claim().body, "tasks"), SizeIs(1));
 }
 
 TEST(QueueRoutes, TheStatusShowsTheSlotsAndTheBacklog) {

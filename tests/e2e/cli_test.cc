@@ -72,6 +72,17 @@ TEST_P(Serve, TellsHowToStopItAndStopsCleanlyOnASignal) {
   EXPECT_EQ(horae.wait().exit_code, 0);
 }
 
+TEST(Banner, ShowsEachAddressThatItListensAt) {
+  const TemporaryFolder folder;
+  Process horae({HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0,http://127.0.0.1:0", "--store",
+                 "sqlite:" + folder.path() + "/horae.db"});
+  ASSERT_TRUE(horae.read_until("is running"));
+  EXPECT_THAT(horae.read_line().value_or(""), HasSubstr("  address  http://127.0.0.1:"));
+  EXPECT_THAT(horae.read_line().value_or(""), HasSubstr("           http://127.0.0.1:"));
+  horae.send_signal(SIGTERM);
+  EXPECT_THAT(horae.read_rest(), HasSubstr("horae stopped"));
+}
+
 TEST(Demo, PrintsLivesAsTheyHappenAndGoesOnAfterARestart) {
   const TemporaryFolder folder;
   const std::vector<std::string> command = {HORAE_BINARY,

@@ -1,0 +1,42 @@
+#include "app/greeting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace horae {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(UrlsToOpen, AreThoseThatTheNodeListensAt) {
+  EXPECT_THAT(urls_to_open({"http://127.0.0.1:3369", "https://10.0.0.7:3370"}, "ada"),
+              ElementsAre("http://127.0.0.1:3369", "https://10.0.0.7:3370"));
+}
+
+TEST(UrlsToOpen, OfAllAddressesAreLoopbackAndTheMachinesName) {
+  EXPECT_THAT(urls_to_open({"https://0.0.0.0:3369"}, "ada"), ElementsAre("https://127.0.0.1:3369", "https://ada:3369"));
+  EXPECT_THAT(urls_to_open({"http://[::]:3369"}, "ada"), ElementsAre("http://[::1]:3369", "http://ada:3369"));
+  EXPECT_THAT(urls_to_open({"https://0.0.0.0:3369"}, ""), ElementsAre("https://127.0.0.1:3369"));
+}
+
+TEST(UrlsToOpen, AreEachToldOnce) {
+  EXPECT_THAT(urls_to_open({"https://0.0.0.0:1", "https://[::]:1"}, "ada"),
+              ElementsAre("https://127.0.0.1:1", "https://ada:1", "https://[::1]:1"));
+}
+
+TEST(UrlsToOpen, KeepAnAddressThatOnlyLooksLikeAll) {
+  EXPECT_THAT(urls_to_open({"http://10.0.0.0:1"}, "ada"), ElementsAre("http://10.0.0.0:1"));
+}
+
+TEST(Greeting, ShowsEachAddressOnALineOfItsOwn) {
+  const std::string text = greeting(
+      {.owner = "worker-1", .store = "SQLite", .urls = {"http://127.0.0.1:1", "https://ada:2"}, .program = "./horae"},
+      Config());
+  EXPECT_THAT(text, HasSubstr("\n  address  http://127.0.0.1:1   (/docs"));
+  EXPECT_THAT(text, HasSubstr("\n           https://ada:2\n  store    SQLite\n"));
+  EXPECT_THAT(text, HasSubstr("./horae task list --node http://127.0.0.1:1\n"));
+}
+
+}  // namespace
+}  // namespace horae
