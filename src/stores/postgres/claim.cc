@@ -7,7 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "stores/postgres/look_up.h"
+#include "stores/postgres/once.h"
+#include "stores/postgres/payloads.h"
 #include "stores/postgres/take_head.h"
 #include "stores/postgres/time.h"
 
@@ -37,67 +38,8 @@ const Sql kWaitForOthers{
 const Sql kIsAnyReady{"is_any_ready",
                       "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
 
-// $3 and $4, the lowest and the highest number, let the other days' partitions alone.
-const Sql kPayloads{
-    "payloads",
-    "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-    " cross join lateral (select seq, id, priority, spec from task"
-    "  where task.seq >= r.lo and task.seq <= r.hi and task.seq >= $3::bigint and task.seq <= $4::bigint"
-    "  offset 0) as t"};
-
-const Sql kCheckpoints{"checkpoints",
-                       "select p.seq, p.checkpoint from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                       " cross join lateral (select seq, checkpoint from progress"
-                       "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
-                       " where p.checkpoint is not null"};
-
-// By lease_token. Ordered by an expression, because the order of the primary key tempts the planner to read all of it.
-const Sql kOfToken{
-    "of_token",
-    "select l.lo, l.hi, l.queue, l.attempt, l.expires from lease as l where l.token = $1 order by l.lo + 0"};
-
 constexpr int kMostWaits = 3;
 constexpr double kWeightOfNews = 0.1;
-
-// Fills in what the task rows say.
-class Payloads {
- public:
-  // Asks for the task rows of `numbers`, and for the checkpoints of those in `again`.
-  Payloads(Transaction& transaction, std::vector<std::int64_t> numbers, const std::vector<Range>& again)
-      : transaction_(transaction) {
-    if (const auto ranges = ranges_of(std::move(numbers)); !ranges.empty()) {
-      payloads_ =
-          transaction.send(kPayloads, Params::of(los_of(ranges), his_of(ranges), ranges.front().lo, ranges.back().hi));
-    }
-    if (!again.empty()) checkpoints_ = transaction.send(kCheckpoints, Params::of(los_of(again), his_of(again)));
-  }
-
-  void fill(std::unordered_map<std::int64_t, LeasedTask*>& tasks) const {
-    for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) {
-      const auto task = tasks.find(row.integer(0));
-      if (task == tasks.end()) continue;
-      task->second->id = row.uuid(1);
-      task->second->priority = row.small(2);
-      task->second->spec = row.text(3);
-    }
-    for (const Row row : checkpoints_ ? transaction_.rows(*checkpoints_) : Rows()) {
-      const auto task = tasks.find(row.integer(0));
-      if (task != tasks.end()) task->second->checkpoint = row.text(1);
-    }
-  }
-
-  // The numbers of the tasks that have a row.
-  std::unordered_set<std::int64_t> found() const {
-    std::unordered_set<std::int64_t> numbers;
-    for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) numbers.insert(row.integer(0));
-    return numbers;
-  }
-
- private:
-  Transaction& transaction_;
-  std::optional<std::size_t> payloads_;
-  std::optional<std::size_t> checkpoints_;
-};
 
 }  // namespace
 
@@ -119,8 +61,9 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
       name_of[found->second] = found->first;
     }
   }
-  if (name_of.empty()) return Answer(wishes.size());
-  if (wishes.size() == 1 && queues[0].size() == 1 && has_found_) {
+  const bool any_once = std::ranges::any_of(wishes, &ClaimWish::once);
+  if (name_of.empty() && !any_once) return Answer(wishes.size());
+  if (wishes.size() == 1 && queues[0].size() == 1 && has_found_ && !any_once) {
     auto claimed = claim_head(wishes[0], queues[0][0], name_of.at(queues[0][0]));
     if (!claimed.ok()) return claimed.error();
     if (*claimed) {
@@ -131,12 +74,15 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
   }
 
   return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
+    OnceTokens once(transaction, wishes);
     Heads heads;
+    std::vector<std::vector<int>> open(wishes.size());  // queues from which each may get something new
     for (std::size_t i = 0; i < wishes.size(); ++i) {
-      for (const int queue : queues[i]) heads[queue].wanted += wishes[i].max;
+      if (!once.has_served(wishes[i])) open[i] = queues[i];
+      for (const int queue : open[i]) heads[queue].wanted += wishes[i].max;
     }
     Instant now;
-    const auto given = share_out(transaction, wishes, queues, heads, now);
+    const auto given = share_out(transaction, wishes, open, heads, now);
 
     std::vector<std::int64_t> gone;
     std::vector<RunRange> rest;
@@ -187,11 +133,13 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
     has_found_ = !leases.empty();
     if (leases.empty()) {
       if (auto done = transaction.commit(); !done.ok()) return done.error();
+      once.fill(wishes, answer);
       return answer;
     }
     delete_runs(transaction, gone);
     insert_runs(transaction, rest);
     insert_leases(transaction, leases);
+    once.note_served(wishes, answer);
     const Payloads payloads(transaction, std::move(unknown), again);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     payloads.fill(tasks);
@@ -201,6 +149,7 @@ Result<std::vector<std::vector<LeasedTask>>> Claimer::claim(std::span<const Clai
     }
     for (const RunRange& run : rest) floors_.lower(run.life.queue, run.rank);
     note_cost(leases.size(), tasks.size());
+    once.fill(wishes, answer);
     return answer;
   });
 }
@@ -275,13 +224,19 @@ Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::v
 std::vector<std::vector<Claimer::Given>> Claimer::share_out(Transaction& transaction, std::span<const ClaimWish> wishes,
                                                             const std::vector<std::vector<int>>& queues, Heads& heads,
                                                             Instant& now) {
+  if (heads.empty()) return std::vector<std::vector<Given>>(wishes.size());
   double guess = runs_for_a_task_;
   int waits = 0;
   for (;;) {
     // Whoever waited knows that there is something: the floor was wrong, or all above it was held by others.
     if (!lock_heads(transaction, heads, now, guess, waits > 0)) return std::vector<std::vector<Given>>(wishes.size());
     std::vector<std::vector<Given>> given;
-    for (std::size_t i = 0; i < wishes.size(); ++i) given.push_back(give(wishes[i], queues[i], heads, now));
+    std::set<Uuid> served;
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      const bool is_closed = wishes[i].once && served.contains(wishes[i].token);
+      given.push_back(is_closed ? std::vector<Given>() : give(wishes[i], queues[i], heads, now));
+      if (wishes[i].once && !given[i].empty()) served.insert(wishes[i].token);
+    }
 
     // A queue that ran out before its end may have had the next best: once more, with more of it.
     if (std::ranges::any_of(heads, [](const auto& head) { return head.second.is_short(); })) {
@@ -375,31 +330,19 @@ std::vector<Claimer::Given> Claimer::give(const ClaimWish& wish, const std::vect
 
 Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
   return pool_.look<std::vector<LeasedTask>>([&](Transaction& transaction) -> Result<std::vector<LeasedTask>> {
-    std::vector<LeasedTask> tasks;
-    std::vector<Range> ranges;
-    std::vector<std::int64_t> numbers;
-    const Rows leases = transaction.run(kOfToken, Params::of(token));
-    std::set<int> queues;
-    for (const Row row : leases) queues.insert(row.small(2));
-    auto names = find_queue_names(transaction, queues);
-    for (const Row row : leases) {
-      ranges.push_back({row.integer(0), row.integer(1)});
-      for (std::int64_t number = ranges.back().lo; number <= ranges.back().hi; ++number) {
-        numbers.push_back(number);
-        tasks.push_back(
-            {.number = number, .queue = names[row.small(2)], .attempt = row.small(3), .lease_expires = row.instant(4)});
-      }
-    }
-    if (tasks.empty()) {
-      if (auto done = transaction.commit(); !done.ok()) return done.error();
-      return tasks;
-    }
-    const Payloads payloads(transaction, std::move(numbers), ranges);
+    HeldTasks held(transaction, {token});
+    if (transaction.wait()) held.read();
     if (auto done = transaction.commit(); !done.ok()) return done.error();
-    std::unordered_map<std::int64_t, LeasedTask*> by_number;
-    for (LeasedTask& task : tasks) by_number[task.number] = &task;
-    payloads.fill(by_number);
-    return tasks;
+    const auto& tasks = held.fill();
+    return tasks.empty() ? std::vector<LeasedTask>() : tasks.begin()->second;
+  });
+}
+
+Result<std::vector<bool>> Claimer::have_served(std::span<const Uuid> tokens) {
+  return pool_.look<std::vector<bool>>([&](Transaction& transaction) -> Result<std::vector<bool>> {
+    auto served = find_served(transaction, tokens);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return served;
   });
 }
 

@@ -29,6 +29,7 @@ class Claimer {
 
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes);
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens);
 
  private:
   // What is locked of one queue, in the order of claims, and how far it has been given away.
