@@ -156,7 +156,7 @@ TEST_F(OneToken, AnotherTokenDoesNotWait) {
   EXPECT_THAT(first.claimed.get()->at(0), SizeIs(kTasks));
 }
 
-TEST_F(OneToken, BatchesThatNameTheSameTokensInAnyOrderMeetWithoutADeadlock) {
+TEST_F(OneToken, BatchesThatNameTheSameTokensInAnotherOrderGetTheSame) {
   submit("other");
   const ClaimWish one = wish();
   const ClaimWish two = wish("other");
