@@ -14,10 +14,8 @@ bool concerns(const ClaimWish& wish, const Queues& queues) {
   return std::ranges::find_first_of(wish.queues, queues) != wish.queues.end();
 }
 
-// Whether what a token holds is given back when its worker is gone.
-bool is_released_by_node(TokenOf token_of) {
-  return token_of == TokenOf::kNode || HORAE_MUTANT("workers_token_is_released");
-}
+// Whether what it holds is given back when its worker is gone.
+bool is_released_by_node(const ClaimWish& wish) { return !wish.once || HORAE_MUTANT("workers_token_is_released"); }
 
 // False if nothing had to go.
 template <typename Leftovers>
@@ -38,15 +36,17 @@ std::vector<Settlement> releases_of(const std::string& owner, const std::vector<
   return releases;
 }
 
-Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver, TokenOf token_of) {
+Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
   Ticket ticket = 0;
   {
     const std::lock_guard lock(mutex_);
     ticket = next_ticket_++;
     if (asked_.size() < kMaxQueues) asked_.insert(wish.queues.begin(), wish.queues.end());
+    const bool may_repeat = wish.once;
     waiting_.emplace(
         ticket,
-        Waiting{.wish = std::move(wish), .deadline = deadline, .deliver = std::move(deliver), .token_of = token_of});
+        Waiting{
+            .wish = std::move(wish), .deadline = deadline, .deliver = std::move(deliver), .is_uncertain = may_repeat});
   }
   wake_();
   return ticket;
@@ -57,7 +57,7 @@ Claimer::Forgotten Claimer::forget(Ticket ticket) {
   const auto found = waiting_.find(ticket);
   if (found == waiting_.end()) return Forgotten::kIsUnderWay;
   const bool is_uncertain = found->second.is_uncertain;
-  if (is_uncertain && is_released_by_node(found->second.token_of)) {
+  if (is_uncertain && is_released_by_node(found->second.wish)) {
     // It stays until it is known what it holds, and nobody is called.
     found->second.deliver = [](const Result<std::vector<LeasedTask>>&) { return false; };
   } else {
@@ -112,6 +112,7 @@ MonotonicTime Claimer::run_once(MonotonicTime now) {
   Waitings due = take_due(now);
   find_lost_answers(due);
   claim(due);
+  end_waits_in_vain(due, now);
   wait_on_or_give_up(due, now);
   release_leftovers();
   bound_leftovers();
@@ -131,8 +132,9 @@ Claimer::Waitings Claimer::take_due(MonotonicTime now) {
   ready_anywhere_meanwhile_ = false;
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const auto each = next++;
-    if ((poll && !HORAE_MUTANT("never_polls")) || each->second.is_due || each->second.deadline <= now)
-      due.insert(waiting_.extract(each));
+    const Waiting& waiting = each->second;
+    const bool is_its_time = waiting.deadline <= now || (waiting.ask_again && *waiting.ask_again <= now);
+    if ((poll && !HORAE_MUTANT("never_polls")) || waiting.is_due || is_its_time) due.insert(waiting_.extract(each));
   }
   return due;
 }
@@ -142,8 +144,8 @@ void Claimer::find_lost_answers(Waitings& due) {
   for (auto next = due.begin(); next != due.end();) {
     const auto each = next++;
     Waiting& waiting = each->second;
-    if (!waiting.is_uncertain) continue;
-    waiting.is_due = !has_failed && !may_look();  // there are too many for one pass
+    if (!waiting.is_uncertain || waiting.wish.once) continue;  // the next claim tells
+    waiting.is_due = !has_failed && !may_look();               // there are too many for one pass
     if (has_failed || !may_look()) continue;
     auto held = look(waiting.wish);
     has_failed = !held;
@@ -165,10 +167,16 @@ void Claimer::claim(Waitings& due) {
   std::vector<ClaimWish> wishes;
   std::vector<Ticket> tickets;
   std::size_t asked = 0;
+  std::size_t tokens = 0;
   for (auto& [ticket, waiting] : due) {
     // All is leased in one transaction that others wait for, so it is bounded; a single wish always fits.
     const auto more = static_cast<std::size_t>(waiting.wish.max);
-    if (waiting.is_uncertain || (asked > 0 && asked + more > kMaxBatch)) continue;
+    const bool is_resolved = !waiting.is_uncertain || waiting.wish.once;
+    if (!is_resolved || (asked > 0 && asked + more > kMaxBatch)) continue;
+    if (waiting.wish.once && ++tokens > kMaxOnceInAClaim) {
+      waiting.is_due = true;
+      continue;
+    }
     asked += more;
     asking.push_back(&waiting);
     wishes.push_back(waiting.wish);
@@ -188,9 +196,33 @@ void Claimer::claim(Waitings& due) {
   }
   for (std::size_t i = 0; i < asking.size(); ++i) {
     asking[i]->is_due = false;
+    asking[i]->is_uncertain = false;
     if ((*granted)[i].empty()) continue;
     deliver(*asking[i], std::move((*granted)[i]));
     due.erase(tickets[i]);
+  }
+}
+
+// Looks once, and only if the first claim has found nothing, so that it costs nothing where there is work. What was
+// leased under the token since that claim is found by the next one, which is the last.
+void Claimer::end_waits_in_vain(Waitings& due, MonotonicTime now) {
+  std::vector<Waiting*> waits;
+  std::vector<Uuid> tokens;
+  for (auto& [ticket, waiting] : due) {
+    const bool has_asked = !waiting.is_due && !waiting.is_uncertain;
+    if (!waiting.wish.once || !waiting.is_fresh || !has_asked || waiting.deadline <= now) continue;
+    waits.push_back(&waiting);
+    tokens.push_back(waiting.wish.token);
+  }
+  if (tokens.empty() || is_away_ || is_draining()) return;
+  const auto served = tasks_.have_served(tokens);
+  if (!served.ok()) return note_failure(served.error());
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    waits[i]->is_fresh = false;
+    if (!(*served)[i]) continue;
+    waits[i]->is_due = true;
+    waits[i]->is_uncertain = true;
+    waits[i]->deadline = now;
   }
 }
 
@@ -198,7 +230,9 @@ void Claimer::claim(Waitings& due) {
 bool Claimer::wait_on(Waitings::node_type& each, MonotonicTime now) {
   Waiting& waiting = each.mapped();
   const std::lock_guard lock(mutex_);
-  if (is_draining_ || waiting.deadline <= now) return false;
+  const bool has_to_ask = waiting.wish.once && waiting.is_due;  // what its token may hold must not be hidden from it
+  if (is_draining_ || (waiting.deadline <= now && !has_to_ask)) return false;
+  if (waiting.wish.once) waiting.ask_again = now + std::max(waiting.wish.lease / 3, options_.retry);
   if (ready_anywhere_meanwhile_ || concerns(waiting.wish, ready_meanwhile_)) waiting.is_due = true;
   waiting_.insert(std::move(each));
   return true;
@@ -209,7 +243,7 @@ void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
     auto each = due.extract(due.begin());
     Waiting& waiting = each.mapped();
     if (wait_on(each, now)) continue;
-    if (waiting.is_uncertain && is_released_by_node(waiting.token_of)) uncertain_.push_back(waiting.wish);
+    if (waiting.is_uncertain && is_released_by_node(waiting.wish)) uncertain_.push_back(waiting.wish);
     if (waiting.is_uncertain || is_away_) {
       (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: ask again"});
     } else {
@@ -245,6 +279,7 @@ MonotonicTime Claimer::next_run(MonotonicTime now) {
   has_leftovers_ = !uncertain_.empty() || !unreleased_.empty();
   for (const auto& [ticket, waiting] : waiting_) {
     next = std::min(next, waiting.is_due ? now : waiting.deadline);
+    if (waiting.ask_again) next = std::min(next, *waiting.ask_again);
   }
   return next;
 }
@@ -252,7 +287,7 @@ MonotonicTime Claimer::next_run(MonotonicTime now) {
 void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
   const std::vector<Settlement> releases = releases_of(waiting.wish.owner, tasks);
   const bool is_gone = !waiting.deliver(std::move(tasks));
-  if (!is_gone || !is_released_by_node(waiting.token_of) || HORAE_MUTANT("gone_workers_keep_tasks")) return;
+  if (!is_gone || !is_released_by_node(waiting.wish) || HORAE_MUTANT("gone_workers_keep_tasks")) return;
   unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
 }
 

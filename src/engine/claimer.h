@@ -33,20 +33,23 @@ inline constexpr std::size_t kMaxLooksInAPass = 100;
 // What gives back tasks that their owner never started: that costs no try.
 std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks);
 
-// Who has made the token of a wish. A worker that has made it asks again with it, here or at another node, when it got
-// no answer, and gets what the token holds: perhaps long before this node knows that the worker is gone. So that is
-// never taken from it; if it does not come, its lease expires.
-enum class TokenOf { kNode, kWorker };
+// The store locks each token that serves once for the time of a claim: so many in one claim.
+inline constexpr std::size_t kMaxOnceInAClaim = 100;
 
 // A worker says what it would like and is called when there is something, or when its time is over. Its wish goes into
 // the next claim, together with those of all others that wait; each is leased in its own name.
+//
+// A wish with `once` has a token that the worker made: it repeats it, here or at another node, when it got no answer,
+// and gets what the token holds, perhaps long before this node knows that it is gone. So that is never taken from it;
+// if it does not come, its lease expires. While such a wish waits it is asked for again within a third of its lease,
+// because another node may get something under the token. Once the token has served its claim, it waits no longer.
 //
 // Threads: run_once() one at a time; all else from any thread at once. Callbacks run on the thread of run_once(),
 // without a lock of ours; they may call back.
 class Claimer final : public Loop {
  public:
   // Tasks, or an empty list when the time is over; or why there are none. False if the worker is gone: then what it
-  // was given is released at once, unless the token is its own.
+  // was given is released at once, unless the wish is one with `once`.
   using Deliver = std::function<bool(Result<std::vector<LeasedTask>>)>;
   using Ticket = std::uint64_t;
 
@@ -55,12 +58,12 @@ class Claimer final : public Loop {
       : tasks_(tasks), log_(std::move(log)), wake_(std::move(wake)), options_(options) {}
 
   // Waits for tasks until `deadline` at most. The wish must pass check_claim_wish().
-  Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver, TokenOf token_of = TokenOf::kNode);
+  Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver);
 
   // The worker is gone. If it was waiting, it is not called any more.
   enum class Forgotten {
     kHeldNothing,   // it was waiting
-    kMayHoldTasks,  // it was waiting, and the answer to its last claim was lost
+    kMayHoldTasks,  // it was waiting, and the answer to its last claim was lost, or it was to be asked for first
     kIsUnderWay,    // its claim, if not over: then it is called, and says that it is gone
   };
   Forgotten forget(Ticket ticket);
@@ -91,9 +94,10 @@ class Claimer final : public Loop {
     ClaimWish wish;
     MonotonicTime deadline;
     Deliver deliver;
-    TokenOf token_of = TokenOf::kNode;
     bool is_due = true;         // something may be ready for it
-    bool is_uncertain = false;  // the answer to its last claim was lost: it may hold tasks already
+    bool is_uncertain = false;  // the answer to its last claim was lost, or it repeats one: it may hold tasks already
+    bool is_fresh = true;       // nobody has looked yet whether its token has served
+    std::optional<MonotonicTime> ask_again = {};  // at the latest
   };
   using Waitings = std::map<Ticket, Waiting>;  // who came first is served first
 
@@ -102,6 +106,7 @@ class Claimer final : public Loop {
   Waitings take_due(MonotonicTime now);
   void find_lost_answers(Waitings& due);
   void claim(Waitings& due);
+  void end_waits_in_vain(Waitings& due, MonotonicTime now);
   void wait_on_or_give_up(Waitings& due, MonotonicTime now);
   bool wait_on(Waitings::node_type& each, MonotonicTime now);
   void release_leftovers();

@@ -143,12 +143,10 @@ void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& cla
     waits_[id] = {.call = call};
   }
   const MonotonicTime deadline = parts_.clock.now() + wait;
-  const Claimer::Ticket ticket = parts_.claimer.wait(
-      claim.wish, deadline,
-      [this, id, call, claim](Result<std::vector<LeasedTask>> given) {
-        return deliver(id, call, claim, std::move(given));
-      },
-      claim.has_token ? TokenOf::kWorker : TokenOf::kNode);
+  const Claimer::Ticket ticket =
+      parts_.claimer.wait(claim.wish, deadline, [this, id, call, claim](Result<std::vector<LeasedTask>> given) {
+        return deliver(id, call, claim.wish, std::move(given));
+      });
   if (wait > Duration::zero()) call->responder.on_gone([this, id, ticket] { forget(id, ticket); });
   set_ticket(id, ticket);
 }
@@ -176,7 +174,7 @@ void Api::forget(WaitId id, Claimer::Ticket ticket) {
 }
 
 // Called by the claimer. False: the worker is gone.
-bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimBody& claim,
+bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                   Result<std::vector<LeasedTask>> given) {
   {
     const std::lock_guard lock(mutex_);
@@ -187,16 +185,25 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimBody&
     call->fail(given.error());
     return true;
   }
-  const std::vector<LeasedTask> surplus = take_surplus(*given);
-  release(claim.wish, releases_of(claim.wish.owner, surplus), "they do not fit into one answer");
-  Exchange::Sent sent = {};
-  if (!claim.has_token) {  // with a token of its own the worker may have asked elsewhere, and got them
-    sent = [this, wish = claim.wish, releases = releases_of(claim.wish.owner, *given)](bool was_sent) {
-      if (!was_sent) release(wish, releases, "the worker was gone before it got them");
-    };
+  if (wish.once) {
+    deliver_once(*call, std::move(*given));
+    return true;
   }
-  call->answer({.body = leased_tasks_json(*given)}, std::move(sent));
+  const std::vector<LeasedTask> surplus = take_surplus(*given);
+  release(wish, releases_of(wish.owner, surplus), "they do not fit into one answer");
+  call->answer({.body = leased_tasks_json(*given)},
+               [this, wish, releases = releases_of(wish.owner, *given)](bool was_sent) {
+                 if (!was_sent) release(wish, releases, "the worker was gone before it got them");
+               });
   return true;
+}
+
+// Nothing is given back, neither what does not fit nor what could not be sent: the worker may have asked elsewhere with
+// its token, and got it. What the token holds may be of queues that this caller may not see.
+void Api::deliver_once(Call& call, std::vector<LeasedTask> held) {
+  std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
+  const std::vector<LeasedTask> rest = take_surplus(held);
+  call.answer(200, leased_tasks_json(held, rest));
 }
 
 // They were never started, so it costs no try. If this fails as well, the leases expire.

@@ -105,8 +105,9 @@ class Api {
 
   void audit(const Call& call, int status);
   void log_failure(const Call& call, int status, std::string_view reason);
-  bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimBody& claim,
+  bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                Result<std::vector<LeasedTask>> given);
+  static void deliver_once(Call& call, std::vector<LeasedTask> held);
   void set_ticket(WaitId id, Claimer::Ticket ticket);
   void forget(WaitId id, Claimer::Ticket ticket);
   void end_wait(const Wait& wait);

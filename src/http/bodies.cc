@@ -141,7 +141,7 @@ Result<ClaimBody> read_claim(std::string_view body) {
   assign(claim.wish.lease, fields.duration("lease"));
   assign(claim.wait, fields.duration("wait"));
   const auto token = fields.uuid("token");
-  claim.has_token = token.has_value();
+  claim.wish.once = token.has_value();
   assign(claim.wish.token, token);
   if (fields.fault()) return *fields.fault();
   if (claim.wait > kMaxWait) {

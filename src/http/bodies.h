@@ -26,9 +26,8 @@ Result<std::vector<std::string_view>> read_batch(std::string_view body, std::str
 Result<NewTask> read_new_task(std::string_view json);
 
 struct ClaimBody {
-  ClaimWish wish;
-  Duration wait{};         // 0 to kMaxWait
-  bool has_token = false;  // the caller made the token, so this may be a repetition
+  ClaimWish wish;   // `once` if the caller made the token, so that this may be a repetition
+  Duration wait{};  // 0 to kMaxWait
 };
 Result<ClaimBody> read_claim(std::string_view body);
 

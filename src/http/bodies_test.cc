@@ -93,13 +93,13 @@ TEST(Bodies, ReadsAClaim) {
   EXPECT_EQ(claim->wish.max, 10);
   EXPECT_EQ(claim->wish.lease, 1min);
   EXPECT_EQ(claim->wait, 30s);
-  EXPECT_TRUE(claim->has_token);
+  EXPECT_TRUE(claim->wish.once);
   const auto least = read_claim(R"({"owner":"worker-7","queues":["a"]})");
   ASSERT_TRUE(least.ok());
   EXPECT_EQ(least->wish.max, 1);
   EXPECT_EQ(least->wish.lease, 10s);
   EXPECT_EQ(least->wait, 0s);
-  EXPECT_FALSE(least->has_token);
+  EXPECT_FALSE(least->wish.once);
 }
 
 TEST(Bodies, RefusesClaimsOutOfRange) {

@@ -81,6 +81,67 @@ TEST(ClaimRoute, WhatAWorkerThatHungUpGotUnderItsOwnTokenIsStillItsOwn) {
   EXPECT_EQ(member(task, "attempt"), "1");
 }
 
+// Its first claim is in the store when it hangs up and comes again.
+TEST(ClaimRoute, AWorkerThatRepeatsItsTokenWhileItsClaimIsUnderWayGetsOneBatch) {
+  ApiWorld world;
+  for (int i = 0; i < 3; ++i) (void)world.submit();
+  TestClient first = world.connect();
+  world.gate().hold();
+  ASSERT_TRUE(first.send(claim_text(kOwnToken)));
+  world.gate().wait_for_held(1);
+  first.close();
+  world.wait_for_connections(1);
+  TestClient second = world.connect();
+  ASSERT_TRUE(second.send(claim_text(kOwnToken)));
+  world.wait_for_arrivals(1);
+  world.gate().open();
+  const std::string task = only_task(*second.receive());
+  EXPECT_EQ(member(task, "attempt"), "1");
+  EXPECT_EQ(world.store().queues().queues()->queues.at(0).running, 1) << "nothing that nobody has seen";
+}
+
+// The clock of the node stands still: a wait would have no end.
+TEST(ClaimRoute, ATokenThatHasServedIsAnsweredAtOnce) {
+  ApiWorld world;
+  const auto id = world.submit();
+  (void)world.submit();
+  (void)only_task(world.post("/v1/claim", claim_body(kOwnToken)));
+  ASSERT_EQ(world.settle("complete", id, 1).status, 200);
+  EXPECT_EQ(world.post("/v1/claim", claim_body(kOwnToken)).body, R"({"tasks":[]})");
+}
+
+TEST(ClaimRoute, WhatATokenHoldsOutsideTheScopeOfTheCallerIsNotShown) {
+  ApiWorld world;
+  (void)world.submit();
+  (void)only_task(world.post("/v1/claim", claim_body(kOwnToken)));
+  world.caller() = Principal{.token_id = "t-1",
+                             .name = "one",
+                             .role = Role::kWork,
+                             .scope = std::make_shared<const QueueScope>(QueueScope::of({"other"}).value())};
+  const auto answer =
+      world.call("POST", "/v1/claim",
+                 fmt::format(R"({{"owner":"worker-1","queues":["other"],"wait":"30s","token":"{}"}})", kOwnToken),
+                 "Authorization: Bearer somebody\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, R"({"tasks":[]})");
+}
+
+TEST(ClaimRoute, TheEndTellsAWorkerThatWasNotAskedForYetThatItIsNotKnown) {
+  ApiWorld world;
+  (void)world.submit();
+  (void)only_task(world.post("/v1/claim", claim_body(kOwnToken)));
+  TestClient other = world.connect();
+  TestClient worker = world.connect();
+  world.gate().hold();
+  ASSERT_TRUE(other.send(claim_text({})));
+  world.gate().wait_for_held(1);
+  ASSERT_TRUE(worker.send(claim_text(kOwnToken)));
+  world.wait_for_arrivals(1);
+  world.api().end_waits();
+  EXPECT_EQ(worker.receive()->status, 503) << "not an empty list: its token holds a task";
+  world.gate().open();
+}
+
 TEST(ClaimRoute, AnAnswerThatWasNotSentIsTakenBack) {
   ApiWorld world;
   (void)world.submit();
@@ -142,21 +203,45 @@ TEST(ClaimAnswer, OneTaskAlwaysFits) {
   EXPECT_THAT(take_surplus(tasks), IsEmpty());
 }
 
-TEST(ClaimRoute, WhatDoesNotFitIntoOneAnswerIsReadyForTheNextClaim) {
-  ApiWorld world;
+// More than one answer can carry.
+void submit_ten_large_ones(ApiWorld& world) {
   const std::string spec = fmt::format(R"("spec":"{}")", std::string(1'000'000, 'x'));
   for (int i = 0; i < 10; ++i) {
     ASSERT_EQ(world.post("/v1/tasks", fmt::format(R"({{"queue":"mail",{}}})", spec)).status, 201);
   }
-  const auto first = world.post("/v1/claim", claim_body(kOwnToken, "0s", 10));
+}
+
+TEST(ClaimRoute, WhatDoesNotFitIntoOneAnswerIsReadyForTheNextClaim) {
+  ApiWorld world;
+  submit_ten_large_ones(world);
+  const auto first = world.post("/v1/claim", claim_body({}, "0s", 10));
   EXPECT_THAT(items_of(first.body, "tasks"), SizeIs(8));
-  const auto again = world.post("/v1/claim", claim_body(kOwnToken, "0s", 10));
-  EXPECT_EQ(again.body, first.body) << "not a task more or less";
+  EXPECT_EQ(member(first.body, "rest"), "");
 
   TestClient other = world.connect();
   ASSERT_TRUE(other.send(request_text("POST", "/v1/claim", R"({"owner":"worker-2","queues":["mail"],"wait":"30s"})")));
   const std::string task = only_task(*other.receive());
   EXPECT_EQ(member(task, "attempt"), "2");
+}
+
+TEST(ClaimRoute, WhatDoesNotFitIntoOneAnswerStaysWithAWorkerThatHasATokenOfItsOwn) {
+  ApiWorld world;
+  submit_ten_large_ones(world);
+  const auto first = world.post("/v1/claim", claim_body(kOwnToken, "0s", 10));
+  const auto tasks = items_of(first.body, "tasks");
+  EXPECT_THAT(tasks, SizeIs(8));
+  const auto rest = items_of(first.body, "rest");
+  ASSERT_THAT(rest, SizeIs(2));
+  const auto again = world.post("/v1/claim", claim_body(kOwnToken, "0s", 10));
+  EXPECT_EQ(again.body, first.body) << "not a task more or less";
+
+  for (const std::string& task : tasks) (void)world.settle("complete", text_of(task, "id"), 1);
+  const auto last = world.post("/v1/claim", claim_body(kOwnToken, "0s", 10));
+  const auto rest_tasks = items_of(last.body, "tasks");
+  ASSERT_THAT(rest_tasks, SizeIs(2));
+  EXPECT_EQ(text_of(rest_tasks[0], "id"), text_of(rest[0], "id"));
+  EXPECT_EQ(member(rest_tasks[0], "attempt"), member(rest[0], "attempt"));
+  EXPECT_EQ(member(last.body, "rest"), "");
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class HintingTasks final : public TaskStore {
 
   // These tell nothing: they change no task, or do not say which.
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return store_.leases_of(token); }
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override { return store_.have_served(tokens); }
   Result<PromoteOutcome> promote_due(std::size_t max) override { return store_.promote_due(max); }
   Result<Watch> look() override { return store_.look(); }
   Result<bool> extend_leases(const std::optional<Instant>& seen) override { return store_.extend_leases(seen); }

@@ -46,6 +46,10 @@ Result<std::vector<LeasedTask>> MeasuredTasks::leases_of(const Uuid& token) {
   return meter_.measured("leases_of", 1, [&] { return store_.leases_of(token); });
 }
 
+Result<std::vector<bool>> MeasuredTasks::have_served(std::span<const Uuid> tokens) {
+  return meter_.measured("have_served", tokens.size(), [&] { return store_.have_served(tokens); });
+}
+
 Result<std::vector<SettleOutcome>> MeasuredTasks::settle(std::span<const Settlement> settlements) {
   auto outcomes = meter_.measured("settle", settlements.size(), [&] { return store_.settle(settlements); });
   if (outcomes.ok()) count_settled(settlements, *outcomes);

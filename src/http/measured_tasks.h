@@ -16,6 +16,7 @@ class MeasuredTasks final : public TaskStore {
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override;
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override;
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;
   Result<BundleOutcome> exchange(const Bundle& calls) override;
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override;

@@ -6,7 +6,6 @@
 #include "http/api.h"
 #include "http/batch_answer.h"
 #include "http/bodies.h"
-#include "http/claim_answer.h"
 #include "http/json_writer.h"
 #include "http/routes.h"
 #include "http/task_json.h"
@@ -28,27 +27,13 @@ void register_worker(Api& api, const CallPtr& call) {
   });
 }
 
-// A claim under a token that it was made with before gets what is still leased under it. What does not fit into the
-// answer stays leased: the worker may have begun it, and asks again for what it has not.
-void claim_again(Api& api, const CallPtr& call, const ClaimBody& claim) {
-  api.read(call, [&api, call, claim] {
-    auto held = api.parts().tasks.leases_of(claim.wish.token);
-    if (!held.ok()) return call->fail(held.error());
-    std::erase_if(*held, [&](const LeasedTask& task) { return !call->principal.allows(task.queue); });
-    if (held->empty()) return api.wait_for_tasks(call, claim);
-    (void)take_surplus(*held);
-    call->answer(200, leased_tasks_json(*held));
-  });
-}
-
 void claim_tasks(Api& api, const CallPtr& call) {
   auto claim = read_claim(call->request.body);
   if (!claim.ok()) return call->fail(claim.error());
   for (const std::string& queue : claim->wish.queues) {
     if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
   }
-  if (claim->has_token) return claim_again(api, call, *claim);
-  claim->wish.token = api.parts().ids.next();
+  if (!claim->wish.once) claim->wish.token = api.parts().ids.next();
   api.wait_for_tasks(call, *claim);
 }
 
@@ -115,7 +100,7 @@ std::vector<Route> worker_routes() {
        .name = "claim_tasks",
        .tag = "workers",
        .summary = "Lease ready tasks, waiting for them up to 30 s; again with the same token, it gives what is still "
-                  "leased under it",
+                  "leased under it, and nothing new",
        .access = Access::kWork,
        .body = "Claim",
        .answers = {{200,

@@ -75,6 +75,9 @@ class GatedTasks final : public TaskStore {
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
     return gate_.pass([&] { return store_.leases_of(token); });
   }
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override {
+    return gate_.pass([&] { return store_.have_served(tokens); });
+  }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     return gate_.pass([&] { return store_.settle(settlements); });
   }

@@ -119,6 +119,10 @@ void ApiWorld::wait_for_waiting(std::size_t count) {
   }
 }
 
+void ApiWorld::wait_for_arrivals(std::size_t count) {
+  while (claimer_.waiting() != count) std::this_thread::yield();
+}
+
 void ApiWorld::wait_for_connections(std::size_t count) {
   while (server_->connections() != count) std::this_thread::yield();
 }

@@ -52,6 +52,9 @@ class ApiWorld {
   // Waits until that many workers wait for tasks, and the claimer has looked for theirs.
   void wait_for_waiting(std::size_t count);
 
+  // The same, for workers that come while the claimer is held by the gate.
+  void wait_for_arrivals(std::size_t count);
+
   // Waits until the server has that many connections.
   void wait_for_connections(std::size_t count);
 

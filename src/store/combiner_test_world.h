@@ -94,6 +94,7 @@ class FakeStore final : public TaskStore {
   }
 
   Result<std::vector<LeasedTask>> leases_of(const Uuid& /*token*/) override { return unused(); }
+  Result<std::vector<bool>> have_served(std::span<const Uuid> /*tokens*/) override { return unused(); }
   Result<PromoteOutcome> promote_due(std::size_t /*max*/) override { return unused(); }
   Result<Watch> look() override { return unused(); }
   Result<bool> extend_leases(const std::optional<Instant>& /*seen*/) override { return unused(); }

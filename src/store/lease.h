@@ -23,6 +23,9 @@ inline constexpr std::size_t kMaxReasonBytes = 1 << 10;
 inline constexpr std::size_t kMaxErrors = 16;
 inline constexpr std::size_t kMaxErrorBytes = 1 << 16;  // of all errors of one abort together
 
+// How long a store knows that a token has served its claim, at least; see TaskStore::claim().
+inline constexpr Duration kTokenMemory = std::chrono::hours(24);
+
 // Somebody who would like tasks to run.
 struct ClaimWish {
   std::string owner;                // "worker-7"; unique for each start of a worker
@@ -30,6 +33,7 @@ struct ClaimWish {
   int max = 1;                      // 1 to kMaxBatch
   Uuid token;                       // made by the caller for this one claim; see TaskStore::leases_of()
   Duration lease = kDefaultLease;   // kMinLease to kMaxLease
+  bool once = false;                // the wish may be repeated, here and elsewhere; see TaskStore::claim()
 };
 
 // A task in the hands of its owner. `attempt` is the fencing token: hand it to whatever the task writes to.

@@ -92,11 +92,23 @@ class TaskStore {
   // highest effective priority comes first, then the longer ready one, then the lower number. Paused queues give
   // nothing, and neither does any queue while the scheduler is stopped. No attempt is ever given twice. A queue that
   // does not exist is empty. With several nodes, the order holds within a second.
+  //
+  // The token of a wish with `once` serves one claim for good, however often the wish comes: at one node or several, in
+  // one batch, and while an earlier one is still under way. The first that finds something gets it. Those that come
+  // while it is at work wait for it, and they and all later ones get what is still leased under the token, by number,
+  // and nothing new, whatever `max` and queues they name: that may be nothing, and it is given also from paused queues
+  // and while the scheduler is stopped. A wish that finds nothing leaves no trace: a long poll asks again with the same
+  // token. A token is known for kTokenMemory after its claim, and as long as something is leased under it; then purge()
+  // may forget it. Nobody uses one token with `once` and without.
   virtual Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) = 0;
 
   // The tasks that are still leased under a claim's token: what became of a claim that was answered by kUnavailable. In
   // the order of their numbers. A task that was settled or expired since is not among them.
   virtual Result<std::vector<LeasedTask>> leases_of(const Uuid& token) = 0;
+
+  // Which of these tokens have served a claim with `once`, and are known: one answer for each, in order. Whoever waits
+  // with such a token waits in vain, and gets all there is by one more claim.
+  virtual Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) = 0;
 
   // Heartbeats, completions, aborts, yields and releases; one outcome for each, by the rules of judge(). Effects as in
   // the state table (model/state.h); beyond it:
@@ -138,7 +150,7 @@ class TaskStore {
   virtual Result<ExpireOutcome> expire_leases(const ExpireWish& wish) = 0;
 
   // Removes up to `max` finished tasks whose updated_at + retention of their queue lies before now, with all that
-  // belongs to them. Their ids and keys are free again.
+  // belongs to them. Their ids and keys are free again. Forgets up to `max` old tokens as well, which are not counted.
   virtual Result<PurgeOutcome> purge(std::size_t max) = 0;
 
   // One for each id, in order; nothing where there is no such task. Each is seen at one moment.

@@ -1,3 +1,4 @@
+#include <deque>
 #include <utility>
 
 #include "tests/engine/claimer.h"
@@ -238,8 +239,8 @@ TEST_P(ClaimerLoop, TasksOfAWorkerThatCanAskAgainWithItsTokenAreLeftToIt) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
-  const ClaimWish its_own = wish();
-  claimer.wait(its_own, node_now() + 500ms, worker.deliver(), TokenOf::kWorker);
+  const ClaimWish its_own = own_wish();
+  claimer.wait(its_own, node_now() + 500ms, worker.deliver());
   faulty().fault = FaultyTasks::Fault::kAfter;
   claimer.run_once(node_now());
   pass(500ms);
@@ -257,8 +258,8 @@ TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneGotUnderItsOwnTokenIsLeftToIt) {
   (void)submit();
   Worker worker;
   worker.is_gone = true;
-  const ClaimWish its_own = wish();
-  claimer.wait(its_own, node_now() + 1min, worker.deliver(), TokenOf::kWorker);
+  const ClaimWish its_own = own_wish();
+  claimer.wait(its_own, node_now() + 1min, worker.deliver());
   claimer.run_once(node_now());
   EXPECT_EQ(worker.calls, 1);
   EXPECT_TRUE(claimer.is_empty());
@@ -269,8 +270,8 @@ TEST_P(ClaimerLoop, ALostAnswerUnderItsOwnTokenIsLeftToAWorkerThatIsGone) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
-  const ClaimWish its_own = wish();
-  claimer.wait(its_own, node_now() + 1min, worker.deliver(), TokenOf::kWorker);
+  const ClaimWish its_own = own_wish();
+  claimer.wait(its_own, node_now() + 1min, worker.deliver());
   faulty().fault = FaultyTasks::Fault::kAfter;
   claimer.run_once(node_now());
   worker.is_gone = true;
@@ -285,8 +286,8 @@ TEST_P(ClaimerLoop, ForgettingAWorkerWithATokenOfItsOwnLeavesItsTasksToIt) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
-  const ClaimWish its_own = wish();
-  const auto ticket = claimer.wait(its_own, node_now() + 1min, worker.deliver(), TokenOf::kWorker);
+  const ClaimWish its_own = own_wish();
+  const auto ticket = claimer.wait(its_own, node_now() + 1min, worker.deliver());
   faulty().fault = FaultyTasks::Fault::kAfter;
   claimer.run_once(node_now());
   EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kMayHoldTasks);
@@ -296,6 +297,97 @@ TEST_P(ClaimerLoop, ForgettingAWorkerWithATokenOfItsOwnLeavesItsTasksToIt) {
   EXPECT_EQ(worker.calls, 0);
   EXPECT_TRUE(claimer.is_empty());
   EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
+}
+
+TEST_P(ClaimerLoop, TwoWaitsUnderOneTokenGetTheSameTasks) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit_many(3);
+  Worker first, second;
+  const ClaimWish its_own = own_wish();
+  claimer.wait(its_own, node_now() + 1min, first.deliver());
+  claimer.wait(its_own, node_now() + 1min, second.deliver());
+  claimer.run_once(node_now());
+  ASSERT_THAT(first.tasks, SizeIs(1));
+  EXPECT_EQ(second.tasks, first.tasks);
+  EXPECT_EQ(queue().running, 1);
+}
+
+TEST_P(ClaimerLoop, ALostAnswerUnderItsOwnTokenIsFoundByTheNextClaim) {
+  Claimer claimer(faulty(), log(), [] {});
+  const TaskId id = submit();
+  (void)submit();
+  Worker worker;
+  claimer.wait(own_wish(), node_now() + 1min, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  claimer.run_once(node_now());
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  ASSERT_THAT(worker.tasks, SizeIs(1));
+  EXPECT_EQ(worker.tasks[0].id, id);
+  EXPECT_EQ(faulty().looks, 0);
+}
+
+TEST_P(ClaimerLoop, AWaitUnderATokenThatHasServedEndsAtOnce) {
+  Claimer claimer(faulty(), log(), [] {});
+  (void)submit_many(2);
+  const ClaimWish its_own = own_wish();
+  (void)complete(claim(its_own).at(0));
+  Worker worker;
+  claimer.wait(its_own, node_now() + 1min, worker.deliver());
+  EXPECT_EQ(claimer.run_once(node_now()), node_now());
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.calls, 1);
+  EXPECT_THAT(worker.tasks, IsEmpty());
+  EXPECT_EQ(worker.failure, std::nullopt);
+  EXPECT_TRUE(claimer.is_empty());
+}
+
+// Between the claim that found nothing and the look at the token.
+TEST_P(ClaimerLoop, WhatAnotherNodeGotUnderTheTokenMeanwhileIsFound) {
+  Claimer claimer(faulty(), log(), [] {});
+  Worker worker;
+  const ClaimWish its_own = own_wish();
+  claimer.wait(its_own, node_now() + 1min, worker.deliver());
+  bool is_first = true;
+  faulty().before_claims_answer = [&] {
+    if (!std::exchange(is_first, false)) return;
+    (void)submit();
+    EXPECT_THAT(claim(its_own), SizeIs(1));
+  };
+  while (claimer.run_once(node_now()) <= node_now()) {
+  }
+  EXPECT_THAT(worker.tasks, SizeIs(1));
+}
+
+TEST_P(ClaimerLoop, WhatAnotherNodeGotUnderTheTokenLaterIsFoundInGoodTime) {
+  Claimer claimer(faulty(), log(), [] {}, {.poll = 1min});
+  Worker worker;
+  const ClaimWish its_own = own_wish();
+  claimer.wait(its_own, node_now() + 1min, worker.deliver());
+  const MonotonicTime next = claimer.run_once(node_now());
+  EXPECT_LE(next, node_now() + its_own.lease / 3);
+  (void)submit();
+  (void)claim(its_own);
+  pass(its_own.lease / 3);
+  claimer.run_once(node_now());
+  EXPECT_THAT(worker.tasks, SizeIs(1));
+}
+
+TEST_P(ClaimerLoop, AsksForABoundedNumberOfTokensInOneClaimAndForAllOfThemSoon) {
+  Claimer claimer(faulty(), log(), [] {});
+  std::deque<Worker> workers;
+  for (std::size_t i = 0; i < kMaxOnceInAClaim + 1; ++i) {
+    claimer.wait(own_wish(), node_now(), workers.emplace_back().deliver());
+  }
+  const TaskId id = submit();
+  (void)claim(own_wish());
+  EXPECT_EQ(claimer.run_once(node_now()), node_now());
+  EXPECT_EQ(workers.back().calls, 0);
+  (void)submit();
+  claimer.run_once(node_now());
+  EXPECT_THAT(workers.back().tasks, SizeIs(1));
+  EXPECT_EQ(state_of(id), State::kRunning);
 }
 
 TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {

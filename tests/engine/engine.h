@@ -48,7 +48,15 @@ class EngineTest : public Contract {
 
 class PromoterLoop : public EngineTest {};
 class MonitorLoop : public EngineTest {};
-class ClaimerLoop : public EngineTest {};
+class ClaimerLoop : public EngineTest {
+ protected:
+  // Under a token that the worker has made.
+  ClaimWish own_wish(int max = 1) {
+    ClaimWish own = wish(max);
+    own.once = true;
+    return own;
+  }
+};
 class LookoutLoop : public EngineTest {};
 
 }  // namespace horae::testing

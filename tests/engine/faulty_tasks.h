@@ -44,6 +44,9 @@ class FaultyTasks final : public TaskStore {
     ++looks;
     return call([&] { return store_.leases_of(token); });
   }
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override {
+    return call([&] { return store_.have_served(tokens); });
+  }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     return call([&] { return store_.settle(settlements); });
   }

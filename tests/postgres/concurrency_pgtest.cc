@@ -127,7 +127,8 @@ class Session {
                      .queues = {one_of(kQueues)},
                      .max = one_of<int>({1, 5, 50, 150}),
                      .token = ids_.next(),
-                     .lease = chance(0.8) ? kMinLease : Duration(1s)};
+                     .lease = chance(0.8) ? kMinLease : Duration(1s),
+                     .once = chance(0.3)};
       if (chance(0.5)) wish.queues = kQueues;
       wishes.push_back(wish);
     } while (wishes.size() < 2 && chance(0.2));
@@ -137,6 +138,7 @@ class Session {
     const bool stays_whole = chance(0.5);
     if (stays_whole) whole_ = {&store, {}};
     last_claim_ = wishes[0];
+    last_claim_served_ = !(*answer)[0].empty();
     for (std::size_t i = 0; i < wishes.size(); ++i) {
       for (const LeasedTask& lease : (*answer)[i]) {
         ledger_.note(wishes[i].owner, lease);
@@ -309,9 +311,18 @@ class Session {
   // What is still leased of the newest claim is what it was given then.
   void leases_of_a_token() {
     if (!last_claim_) return;
+    if (last_claim_->once && last_claim_served_) return repeat_claim();
     const auto held = tasks().leases_of(last_claim_->token);
     if (!is_fine("leases_of", held)) return;
     for (const LeasedTask& lease : *held) ledger_.note_held(last_claim_->owner, lease);
+  }
+
+  void repeat_claim() {
+    const auto held = tasks().claim(std::vector{*last_claim_, *last_claim_});
+    if (!is_fine("claim", held)) return;
+    for (const std::vector<LeasedTask>& each : *held) {
+      for (const LeasedTask& lease : each) ledger_.note_held(last_claim_->owner, lease);
+    }
   }
 
   void find() {
@@ -374,6 +385,7 @@ class Session {
   } whole_;  // one claim, untouched
   std::vector<Held> past_;
   std::optional<ClaimWish> last_claim_;
+  bool last_claim_served_ = false;  // it got something
 };
 
 std::uint64_t first_seed() {

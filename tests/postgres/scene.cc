@@ -48,7 +48,7 @@ World& world() {
 constexpr const char* kEmpty =
     "delete from run; delete from lease; delete from delayed; delete from outcome; delete from trail; delete from task;"
     " delete from task_key; delete from task_id; delete from progress; delete from turn; delete from tally;"
-    " delete from queue; update control set stamp = null;"
+    " delete from queue; delete from claim_token; update control set stamp = null;"
     " update test_clock set at = started";
 
 Told settle(TaskStore& store, const std::vector<Settlement>& batch) { return tell_settle(batch, store.settle(batch)); }

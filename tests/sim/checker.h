@@ -11,7 +11,9 @@ namespace horae::sim {
 // The rules, by the names that violations carry:
 //   lost        an acknowledged task is there at the end, unless retention took it in its time
 //   doubled     one intent of a client becomes one task, an attempt is given once, a slot works on one attempt
-//   stale       what is accepted comes from the owner of the present attempt; what is repeated was accepted before
+//   stale       what is accepted comes from the owner of the present attempt; what is repeated was accepted before;
+//               what is given again is held by the one who gets it
+//   token       a token of a worker's own gets one batch, however often and wherever the claim is repeated
 //   refused     what the present owner says is accepted
 //   taken       no attempt is released that its worker has begun
 //   final       a task that has ended stays as it ended; cancelled stays cancelled

@@ -279,6 +279,18 @@ TEST(Checker, SeesASlotThatIsBookedTwice) {
   EXPECT_THAT(tale.check(), Violates("doubled"));
 }
 
+TEST(Checker, SeesATokenThatGetsTwoBatches) {
+  Tale tale;
+  tale.submit(1).submit(2).claim(1).tell(TokenServed{id_of(9)}).tell(GivenAgain{id_of(1), 1, "worker-1"});
+  EXPECT_THAT(Tale(tale).check(), Not(Violates("token")));
+  EXPECT_THAT(Tale(tale).check(), Not(Violates("stale")));
+  EXPECT_THAT(tale.claim(2).tell(TokenServed{id_of(9)}).check(), Violates("token"));
+}
+
+TEST(Checker, SeesATaskThatIsGivenAgainToSomebodyElse) {
+  EXPECT_THAT(Tale().submit(1).claim(1).tell(GivenAgain{id_of(1), 1, "worker-2"}).check(), Violates("stale"));
+}
+
 TEST(Checker, JudgesRecordsWithoutAnOrder) {
   Tale tale;
   tale.history.in_order = false;

@@ -63,6 +63,9 @@ class FaultyTasks final : public TaskStore {
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
     return way_.go([&] { return tasks_.leases_of(token); });
   }
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override {
+    return way_.go([&] { return tasks_.have_served(tokens); });
+  }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     return way_.go([&] { return tasks_.settle(settlements); });
   }

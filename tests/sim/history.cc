@@ -28,6 +28,12 @@ struct Teller {
     return fmt::format("leases {} attempt {} to {} for {}", short_id(told.task), told.attempt, told.owner,
                        format_duration(told.lease));
   }
+  std::string operator()(const GivenAgain& told) const {
+    return fmt::format("gives {} attempt {} to {} once more", short_id(told.task), told.attempt, told.owner);
+  }
+  std::string operator()(const TokenServed& told) const {
+    return "the token " + short_id(told.token) + " has served its claim";
+  }
   std::string operator()(const Settled& told) const {
     return fmt::format("{} {} attempt {} by {}: {}{}", name(told.event), short_id(told.task), told.attempt, told.owner,
                        name(told.verdict), told.state ? ", now " + name(*told.state) : "");

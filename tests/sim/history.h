@@ -42,6 +42,18 @@ struct Claimed {
   std::optional<Instant> lease_expires;
 };
 
+// What its owner holds was given to it once more, because it has repeated its claim.
+struct GivenAgain {
+  TaskId task;
+  int attempt = 0;
+  std::string owner;
+};
+
+// A claim under a token of the worker's own got tasks, those just told.
+struct TokenServed {
+  Uuid token;
+};
+
 // A heartbeat, complete, abort, yield or release, and how it was judged.
 struct Settled {
   Event event = Event::kHeartbeat;
@@ -134,9 +146,9 @@ struct Phase {
   Kind kind = Kind::kChaos;
 };
 
-using What =
-    std::variant<Submitted, Acknowledged, Claimed, Settled, Cancelled, Promoted, Extended, Expired, Purged, QueueSet,
-                 SchedulerSet, StoreAway, Waiting, WaitOver, RunBegins, RunEnds, WorkBegins, NodeGone, Phase>;
+using What = std::variant<Submitted, Acknowledged, Claimed, GivenAgain, TokenServed, Settled, Cancelled, Promoted,
+                          Extended, Expired, Purged, QueueSet, SchedulerSet, StoreAway, Waiting, WaitOver, RunBegins,
+                          RunEnds, WorkBegins, NodeGone, Phase>;
 
 struct Record {
   Instant at;     // the store's clock

@@ -69,6 +69,17 @@ void Judge::take(const Claimed& told) {
   }
 }
 
+void Judge::take(const GivenAgain& told) {
+  const Life* life = ledger_.find(told.task);
+  if (life != nullptr && life->is_held_by(told.attempt, told.owner)) return;
+  violate("stale", told.task, fmt::format("is given again to {}, which does not hold it", told.owner));
+}
+
+void Judge::take(const TokenServed& told) {
+  if (served_.insert(told.token).second) return;
+  violate("token", fmt::format("the token {} has got a second batch", short_id(told.token)));
+}
+
 void Judge::judge_order_of_claim(const Life& life) {
   const QueueLedger& queue = ledger_.queue(life.born.wish.queue);
   const Life& first = *queue.ready.begin()->second;

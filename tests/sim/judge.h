@@ -27,6 +27,8 @@ class Judge {
   void take(const Submitted& told);
   void take(const Acknowledged& told);
   void take(const Claimed& told);
+  void take(const GivenAgain& told);
+  void take(const TokenServed& told);
   void take(const Settled& told);
   void take(const Cancelled& told);
   void take(const Promoted& told);
@@ -76,6 +78,7 @@ class Judge {
   Instant outage_end_;  // of the last outage that was longer than the monitors' silence
   std::map<std::int64_t, TaskId> intents_;
   std::set<TaskId> acknowledged_;
+  std::set<Uuid> served_;  // tokens
   std::map<std::string, Waiter> waiting_;
   std::map<int, std::set<std::pair<TaskId, int>>> running_at_;  // by node: the attempts in its own slots
   std::size_t purged_ = 0;

@@ -47,6 +47,7 @@ constexpr std::array kMutants = std::to_array<Mutant>({
     {"lost_answer_is_forgotten", kLiveness, "[25] a claim without an answer is taken for one that got nothing"},
     {"gone_workers_keep_tasks", kLiveness, "what a worker that hung up was given is not released"},
     {"workers_token_is_released", kSafety, "[25] what a worker got at another node by its token is taken from it"},
+    {"token_serves_twice", kSafety, "[25] a claim that is repeated while the first is under way leases a second batch"},
     {"heartbeats_stop_in_drain", kLiveness, "[11] a worker that leaves stops beating before its last task has ended"},
     // The node's own slots
     {"slot_booked_twice", kSafety, "a chore starts in a slot that is taken"},

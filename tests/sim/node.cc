@@ -284,23 +284,14 @@ Result<bool> NodeLife::set_scheduler_running(bool running) {
   return changed;
 }
 
-void NodeLife::wait_for_tasks(ClaimWish wish, Duration patience, TokenOf token_of, Claimer::Deliver deliver) {
-  if (token_of == TokenOf::kWorker) {
-    auto held = tasks_.leases_of(wish.token);
-    if (!held.ok() || !held->empty()) {
-      (void)deliver(std::move(held));
-      return;
-    }
-  }
+void NodeLife::wait_for_tasks(ClaimWish wish, Duration patience, Claimer::Deliver deliver) {
   world_.record(Waiting{wish.owner, wish.queues}, index());
   const std::string owner = wish.owner;
-  claimer_.wait(
-      std::move(wish), node_.clock_.now() + patience,
-      [this, owner, deliver = std::move(deliver)](Result<std::vector<LeasedTask>> tasks) {
-        world_.record(WaitOver{owner}, index());
-        return deliver(std::move(tasks));
-      },
-      token_of);
+  claimer_.wait(std::move(wish), node_.clock_.now() + patience,
+                [this, owner, deliver = std::move(deliver)](Result<std::vector<LeasedTask>> tasks) {
+                  world_.record(WaitOver{owner}, index());
+                  return deliver(std::move(tasks));
+                });
 }
 
 }  // namespace horae::sim

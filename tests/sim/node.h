@@ -84,8 +84,8 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   Result<bool> set_scheduler_running(bool running);
   Result<std::string> new_worker_id() { return queues_.new_worker_id(); }
 
-  // Calls `deliver` when there is something, or after `patience`; at once with what a token of the worker's own holds.
-  void wait_for_tasks(ClaimWish wish, Duration patience, TokenOf token_of, Claimer::Deliver deliver);
+  // Calls `deliver` when there is something, or after `patience`.
+  void wait_for_tasks(ClaimWish wish, Duration patience, Claimer::Deliver deliver);
 
   int index() const { return node_.index_; }
 

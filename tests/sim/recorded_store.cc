@@ -48,9 +48,15 @@ Result<std::vector<std::vector<LeasedTask>>> RecordedTasks::claim(std::span<cons
   auto granted = tasks_.claim(wishes);
   if (!granted.ok()) return granted;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
+    const ClaimWish& wish = wishes[i];
+    bool is_served = false;
     for (const LeasedTask& task : (*granted)[i]) {
-      world_.record(Claimed{task.id, task.attempt, wishes[i].owner, wishes[i].lease, task.lease_expires}, node_);
+      const bool is_new = !wish.once || world_.given_once.emplace(task.id, task.attempt).second;
+      is_served = is_served || is_new;
+      if (is_new) world_.record(Claimed{task.id, task.attempt, wish.owner, wish.lease, task.lease_expires}, node_);
+      if (!is_new) world_.record(GivenAgain{task.id, task.attempt, wish.owner}, node_);
     }
+    if (wish.once && is_served) world_.record(TokenServed{wish.token}, node_);
   }
   return granted;
 }

@@ -7,9 +7,10 @@
 namespace horae::sim {
 namespace {
 
-constexpr double kLongShare = 0.1;      // of the attempts outlast their lease several times
-constexpr double kStubbornShare = 0.3;  // of the losses of a lease are not heeded
-constexpr double kOwnTokenShare = 0.3;  // of the claims are made under a token of the worker's own
+constexpr double kLongShare = 0.1;                          // of the attempts outlast their lease several times
+constexpr double kStubbornShare = 0.3;                      // of the losses of a lease are not heeded
+constexpr double kOwnTokenShare = 0.3;                      // of the claims are made under a token of the worker's own
+constexpr Duration kAtOnce = std::chrono::milliseconds(4);  // about as long as a claim takes without a wait
 
 }  // namespace
 
@@ -64,7 +65,7 @@ void Worker::drain() {
 void Worker::leave_if_done() {
   if (!is_draining_ || !runs_.empty() || id_.empty()) return;
   // It waits for the answer to its last wish, or it hangs up, unless nobody would give back what its token holds.
-  if (is_asking_ && (token_of_ == TokenOf::kWorker || world_.chance.happens(0.5))) return;
+  if (is_asking_ && (has_own_token_ || world_.chance.happens(0.5))) return;
   start();
 }
 
@@ -80,24 +81,29 @@ void Worker::ask_for_tasks() {
                  .token = world_.ids.next(),
                  .lease = world_.plan.lease};
   for (int queue = 0; queue < world_.plan.queues; ++queue) wish.queues.push_back(fmt::format("queue-{}", queue));
-  token_of_ = world_.chance.happens(kOwnTokenShare) ? TokenOf::kWorker : TokenOf::kNode;
+  wish.once = has_own_token_ = world_.chance.happens(kOwnTokenShare);
   ask(wish);
 }
 
 void Worker::ask(const ClaimWish& wish) {
   const Duration wait = world_.plan.lease * 3;
-  // With a token of its own it may lose patience before the node does: what the node gets for it meanwhile is found by
-  // the token at another one. What nobody asks for again expires, so it does that in chaos only.
-  const bool is_hasty = token_of_ == TokenOf::kWorker && world_.in_chaos();
-  const Duration patience = is_hasty ? world_.chance.around(world_.plan.lease / 4) : wait + world_.plan.lease / 2;
+  // With a token of its own it may lose patience before the node does, also while its claim is under way: what the node
+  // gets for it meanwhile is found by the token at another one. What nobody asks for again expires, so it does that in
+  // chaos only.
+  const bool is_hasty = wish.once && world_.in_chaos();
+  const bool is_rash = is_hasty && world_.chance.happens(0.5);
+  const Duration patience = is_rash    ? world_.chance.around(kAtOnce)
+                            : is_hasty ? world_.chance.around(world_.plan.lease / 4)
+                                       : wait + world_.plan.lease / 2;
   network_.ask<std::vector<LeasedTask>>(
-      peer_, network_.any_node(), {.patience = patience},
-      [wish, wait, token_of = token_of_](NodeLife& node, const Network::Reply<std::vector<LeasedTask>>& reply) {
-        node.wait_for_tasks(wish, wait, token_of, reply);
+      peer_, network_.any_node(), {.patience = patience, .may_repeat = wish.once},
+      [wish, wait](NodeLife& node, const Network::Reply<std::vector<LeasedTask>>& reply) {
+        node.wait_for_tasks(wish, wait, reply);
       },
-      [this, wish](Result<std::vector<LeasedTask>> tasks) {
-        const bool asks_again = !tasks.ok() && token_of_ == TokenOf::kWorker;
-        if (asks_again) return network_.later(peer_, soon(), [this, wish] { ask(wish); });
+      [this, wish, is_rash](Result<std::vector<LeasedTask>> tasks) {
+        const bool asks_again = !tasks.ok() && wish.once;
+        const Duration pause = is_rash ? Duration::zero() : soon();
+        if (asks_again) return network_.later(peer_, pause, [this, wish] { ask(wish); });
         take(std::move(tasks));
       });
 }

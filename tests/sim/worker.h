@@ -52,7 +52,7 @@ class Worker {
   std::string id_;
   std::map<RunKey, Run> runs_;
   bool is_asking_ = false;
-  TokenOf token_of_ = TokenOf::kNode;  // of what it asks
+  bool has_own_token_ = false;  // for what it asks
   bool is_draining_ = false;
 };
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/log.h"
 #include "base/uuid.h"
@@ -30,6 +32,7 @@ class World {
   UuidSource ids{events, chance.random()};
   std::unique_ptr<Store> store;
   History history;
+  std::set<std::pair<TaskId, int>> given_once;  // attempts, under tokens of the workers' own
   std::uint64_t faults = 0;
   bool store_is_away = false;
   Duration store_delay{};  // of each call, while the store is slow

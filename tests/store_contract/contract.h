@@ -173,6 +173,12 @@ void race(std::size_t rounds, const std::function<void(std::size_t)>& one,
 // One fixture for each concern, so that the names of the tests begin with it.
 class Submit : public Contract {};
 class Claim : public Contract {};
+class Once : public Contract {
+ protected:
+  // A wish under a token that serves once.
+  ClaimWish once(int max = 1, std::vector<std::string> queues = {kQueue});
+  bool has_served(const ClaimWish& wish);
+};
 class Hold : public Contract {};
 class Settle : public Contract {};
 class Exchanging : public Contract {
@@ -234,6 +240,7 @@ class RandomOperations : public Contract {};
 #define HORAE_STORE_CONTRACT(maker)             \
   HORAE_STORE_CONTRACT_PART(Submit, maker)      \
   HORAE_STORE_CONTRACT_PART(Claim, maker)       \
+  HORAE_STORE_CONTRACT_PART(Once, maker)        \
   HORAE_STORE_CONTRACT_PART(Hold, maker)        \
   HORAE_STORE_CONTRACT_PART(Settle, maker)      \
   HORAE_STORE_CONTRACT_PART(Exchanging, maker)  \

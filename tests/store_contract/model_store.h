@@ -73,6 +73,7 @@ struct Model {
   std::map<std::string, std::map<std::string, StoredMessage, std::less<>>, std::less<>> messages;
   std::map<std::string, Token, std::less<>> tokens;
   std::int64_t token_version = 0;
+  std::map<Uuid, Instant> served;  // tokens of claims with `once`, and when they got something
   std::map<std::string, ModelNode, std::less<>> nodes;
   std::map<std::string, Instant, std::less<>> awaited;  // queues, and when that was last said
   std::int64_t last_number = 0;
@@ -113,6 +114,7 @@ class ModelTaskStore final : public TaskStore {
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override;
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override;
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override;
   Result<PromoteOutcome> promote_due(std::size_t max) override;

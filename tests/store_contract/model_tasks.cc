@@ -98,7 +98,15 @@ SubmitOutcome submit_one(Model& model, const Submission& submission) {
   return outcome_of(SubmitOutcome::Kind::kCreated, held);
 }
 
-std::vector<LeasedTask> claim_one(Model& model, const ClaimWish& wish) {
+std::vector<LeasedTask> leased_under(const Model& model, const Uuid& token) {
+  std::vector<LeasedTask> found;
+  for (const auto& [number, held] : model.tasks) {
+    if (held.task.state == State::kRunning && held.token == token) found.push_back(leased(held));
+  }
+  return found;
+}
+
+std::vector<LeasedTask> claim_new(Model& model, const ClaimWish& wish) {
   if (!model.scheduler_running) return {};
   std::vector<std::pair<Urgency, ModelTask*>> waiting;
   for (auto& [number, held] : model.tasks) {
@@ -114,6 +122,26 @@ std::vector<LeasedTask> claim_one(Model& model, const ClaimWish& wish) {
   std::vector<LeasedTask> taken;
   for (const auto& [order, held] : waiting) taken.push_back(lease(model, *held, wish));
   return taken;
+}
+
+std::vector<LeasedTask> claim_one(Model& model, const ClaimWish& wish) {
+  if (wish.once && model.served.contains(wish.token)) return leased_under(model, wish.token);
+  auto taken = claim_new(model, wish);
+  if (wish.once && !taken.empty()) model.served[wish.token] = model.now();
+  return taken;
+}
+
+// True if there are more of them.
+bool forget_old_tokens(Model& model, std::size_t max) {
+  const auto is_old = [&model](const auto& entry) {
+    return after(entry.second, kTokenMemory) < model.now() && leased_under(model, entry.first).empty();
+  };
+  for (auto each = model.served.begin(); each != model.served.end() && max > 0;) {
+    const bool goes = is_old(*each);
+    max -= goes ? 1U : 0U;
+    each = goes ? model.served.erase(each) : std::next(each);
+  }
+  return std::ranges::any_of(model.served, is_old);
 }
 
 bool is_purgeable(const Model& model, const ModelTask& held) {
@@ -169,11 +197,15 @@ Result<std::vector<std::vector<LeasedTask>>> ModelTaskStore::claim(std::span<con
 
 Result<std::vector<LeasedTask>> ModelTaskStore::leases_of(const Uuid& token) {
   const std::lock_guard lock(model_.mutex);
-  std::vector<LeasedTask> found;
-  for (const auto& [number, held] : model_.tasks) {
-    if (held.task.state == State::kRunning && held.token == token) found.push_back(leased(held));
-  }
-  return found;
+  return leased_under(model_, token);
+}
+
+Result<std::vector<bool>> ModelTaskStore::have_served(std::span<const Uuid> tokens) {
+  if (auto checked = check_batch(tokens.size()); !checked.ok()) return checked.error();
+  const std::lock_guard lock(model_.mutex);
+  std::vector<bool> served;
+  for (const Uuid& token : tokens) served.push_back(model_.served.contains(token));
+  return served;
 }
 
 Result<PromoteOutcome> ModelTaskStore::promote_due(std::size_t max) {
@@ -243,7 +275,7 @@ Result<ExpireOutcome> ModelTaskStore::expire_leases(const ExpireWish& wish) {
 
 Result<PurgeOutcome> ModelTaskStore::purge(std::size_t max) {
   const std::lock_guard lock(model_.mutex);
-  PurgeOutcome outcome;
+  PurgeOutcome outcome{.more = forget_old_tokens(model_, max)};
   for (auto each = model_.tasks.begin(); each != model_.tasks.end();) {
     if (!is_purgeable(model_, each->second)) {
       ++each;

@@ -160,7 +160,18 @@ ClaimWish Twin::wish_of(const Step& step) {
     if (((step.b % 7 + 1) >> i) % 2 == 1) wish.queues.push_back(kQueues[i]);
   }
   wish.lease = pick(std::array<Duration, 3>{10s, 2s, 1min}, step.d);
+  if (step.d / 3 % 3 == 0) serve_once(wish, step.d / 9);
   return wish;
+}
+
+// One of few tokens, which change as tasks come, each of one owner.
+void Twin::serve_once(ClaimWish& wish, unsigned choice) {
+  wish.once = true;
+  wish.token = {};
+  wish.token.bytes[0] = 0x0c;
+  wish.token.bytes[14] = static_cast<std::uint8_t>(known_.size() / 4);
+  wish.token.bytes[15] = static_cast<std::uint8_t>(choice % kOwners.size());
+  wish.owner = pick(kOwners, choice);
 }
 
 // Mostly the owner of the newest attempt; sometimes somebody else, or another attempt.
@@ -238,7 +249,7 @@ void Twin::note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     check_numbers(taken[i]);
     for (const LeasedTask& each : taken[i]) last_owner_[each.id] = wishes[i].owner;
-    tokens_.push_back(wishes[i].token);
+    tokens_.insert(wishes[i].token);
   }
 }
 
@@ -279,6 +290,8 @@ void Twin::compare_all() {
   (void)ask_both([&](Store& each) { return each.tasks().get(ids); });
   (void)ask_both([&](Store& each) { return each.tasks().look(); });
   for (const Uuid& token : tokens_) (void)ask_both([&](Store& each) { return each.tasks().leases_of(token); });
+  const std::vector<Uuid> tokens(tokens_.begin(), tokens_.end());
+  (void)ask_both([&](Store& each) { return each.tasks().have_served(tokens); });
   for (unsigned kind = 0; kind < 5; ++kind) compare_list({.kind = static_cast<ListKind>(kind), .limit = 3});
   compare_queues();
   for (const char* queue : kDelayQueues) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,7 @@ class Twin {
 
   Submission submission_of(const Step& step);
   ClaimWish wish_of(const Step& step);
+  void serve_once(ClaimWish& wish, unsigned choice);
   Settlement settlement_of(const Step& step);
   ListQuery query_of(const Step& step);
   TaskId task_of(unsigned choice);
@@ -104,7 +106,7 @@ class Twin {
 
   std::vector<Submission> submitted_;
   std::vector<TaskId> known_;
-  std::vector<Uuid> tokens_;
+  std::set<Uuid> tokens_;
   std::map<TaskId, std::int64_t> numbers_;    // as the store under test gave them
   std::map<TaskId, std::string> last_owner_;  // of the newest attempt
   std::int64_t newest_number_ = 0;

@@ -7,7 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "stores/postgres/look_up.h"
+#include "stores/postgres/once.h"
+#include "stores/postgres/payloads.h"
 #include "stores/postgres/take_head.h"
 #include "stores/postgres/time.h"
 
@@ -40,67 +41,8 @@ const Sql kWaitForOthers{
 const Sql kIsAnyReady{"is_any_ready",
                       "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
 
-// $3 and $4, the lowest and the highest number, let the other days' partitions alone.
-const Sql kPayloads{
-    "payloads",
-    "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-    " cross join lateral (select seq, id, priority, spec from task"
-    "  where task.seq >= r.lo and task.seq <= r.hi and task.seq >= $3::bigint and task.seq <= $4::bigint"
-    "  offset 0) as t"};
-
-const Sql kCheckpoints{"checkpoints",
-                       "select p.seq, p.checkpoint from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                       " cross join lateral (select seq, checkpoint from progress"
-                       "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
-                       " where p.checkpoint is not null"};
-
-// By lease_token. Ordered by an expression, because the order of the primary key tempts the planner to read all of it.
-const Sql kOfToken{
-    "of_token",
-    "select l.lo, l.hi, l.queue, l.attempt, l.expires from lease as l where l.token = $1 order by l.lo + 0"};
-
 constexpr int kMostWaits = 3;
 constexpr double kWeightOfNews = 0.1;
-
-// Fills in what the task rows say.
-class Payloads {
- public:
-  // Asks for the task rows of `numbers`, and for the checkpoints of those in `again`.
-  Payloads(Transaction& transaction, std::vector<std::int64_t> numbers, const std::vector<Range>& again)
-      : transaction_(transaction) {
-    if (const auto ranges = ranges_of(std::move(numbers)); !ranges.empty()) {
-      payloads_ =
-          transaction.send(kPayloads, Params::of(los_of(ranges), his_of(ranges), ranges.front().lo, ranges.back().hi));
-    }
-    if (!again.empty()) checkpoints_ = transaction.send(kCheckpoints, Params::of(los_of(again), his_of(again)));
-  }
-
-  void fill(std::unordered_map<std::int64_t, LeasedTask*>& tasks) const {
-    for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) {
-      const auto task = tasks.find(row.integer(0));
-      if (task == tasks.end()) continue;
-      task->second->id = row.uuid(1);
-      task->second->priority = row.small(2);
-      task->second->spec = row.text(3);
-    }
-    for (const Row row : checkpoints_ ? transaction_.rows(*checkpoints_) : Rows()) {
-      const auto task = tasks.find(row.integer(0));
-      if (task != tasks.end()) task->second->checkpoint = row.text(1);
-    }
-  }
-
-  // The numbers of the tasks that have a row.
-  std::unordered_set<std::int64_t> found() const {
-    std::unordered_set<std::int64_t> numbers;
-    for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) numbers.insert(row.integer(0));
-    return numbers;
-  }
-
- private:
-  Transaction& transaction_;
-  std::optional<std::size_t> payloads_;
-  std::optional<std::size_t> checkpoints_;
-};
 
 }  // namespace
 
@@ -186,8 +128,10 @@ class Claimer::SharedPart final : public ClaimPart {
 
   void send(Transaction& transaction, const FreshPriorities& fresh) override {
     forget();
+    once_.emplace(transaction, wanted_.wishes);
     for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
-      for (const int queue : wanted_.queues[i]) heads_[queue].wanted += wanted_.wishes[i].max;
+      if (!once_->has_served(wanted_.wishes[i])) open_[i] = wanted_.queues[i];
+      for (const int queue : open_[i]) heads_[queue].wanted += wanted_.wishes[i].max;
     }
     const auto given = share_out(transaction, fresh);
     const auto [gone, rest] = what_is_left();
@@ -198,25 +142,25 @@ class Claimer::SharedPart final : public ClaimPart {
     delete_runs(transaction, gone);
     insert_runs(transaction, rest);
     insert_leases(transaction, leases_);
+    once_->note_served(wanted_.wishes, claimed_);
     rest_ = rest;
     payloads_.emplace(transaction, std::move(unknown), again_);
   }
 
   void read(const Transaction&) override {
-    if (leases_.empty()) return;
-    payloads_->fill(tasks_);
+    if (!leases_.empty()) {
+      payloads_->fill(tasks_);
+      for (const RunRange& run : rest_) claimer_.floors_.lower(run.life.queue, run.rank);
+    }
+    note_leases();
+    once_->fill(wanted_.wishes, claimed_);
     payloads_.reset();
-    for (const RunRange& run : rest_) claimer_.floors_.lower(run.life.queue, run.rank);
+    once_.reset();
   }
 
   Result<std::optional<Claimed>> finish() override {
-    if (leases_.empty()) return std::optional<Claimed>();
-    for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
-    for (const LeaseRange& lease : leases_) {
-      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
-    }
-    claimer_.note_cost(leases_.size(), tasks_.size());
-    return std::optional(std::move(claimed_));
+    const bool got_nothing = std::ranges::all_of(claimed_, [](const auto& each) { return each.empty(); });
+    return got_nothing ? std::optional<Claimed>() : std::optional(std::move(claimed_));
   }
 
  private:
@@ -250,6 +194,7 @@ class Claimer::SharedPart final : public ClaimPart {
   };
 
   void forget() {
+    open_.assign(wanted_.wishes.size(), {});
     heads_.clear();
     leases_.clear();
     again_.clear();
@@ -257,6 +202,16 @@ class Claimer::SharedPart final : public ClaimPart {
     tasks_.clear();
     payloads_.reset();
     claimed_.assign(wanted_.wishes.size(), {});
+  }
+
+  // Of what was given just now.
+  void note_leases() {
+    if (leases_.empty()) return;
+    for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
+    for (const LeaseRange& lease : leases_) {
+      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
+    }
+    claimer_.note_cost(leases_.size(), tasks_.size());
   }
 
   std::vector<std::vector<Given>> share_out(Transaction& transaction, const FreshPriorities& fresh);
@@ -270,7 +225,9 @@ class Claimer::SharedPart final : public ClaimPart {
   const Wanted wanted_;
   const bool may_wait_;
   Instant now_;
-  std::map<int, Head> heads_;  // by queue
+  std::optional<OnceTokens> once_;      // while the transaction lasts
+  std::vector<std::vector<int>> open_;  // queues from which each wish may get something new
+  std::map<int, Head> heads_;           // by queue
   std::vector<LeaseRange> leases_;
   std::vector<Range> again_;    // of which an attempt was made before
   std::vector<RunRange> rest_;  // what is left of ranges that gave something
@@ -281,6 +238,7 @@ class Claimer::SharedPart final : public ClaimPart {
 
 std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_out(Transaction& transaction,
                                                                                     const FreshPriorities& fresh) {
+  if (heads_.empty()) return std::vector<std::vector<Given>>(wanted_.wishes.size());
   double guess = claimer_.runs_for_a_task_;
   int waits = 0;
   for (;;) {
@@ -288,7 +246,13 @@ std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_
     if (!lock_heads(transaction, fresh, guess, waits > 0))
       return std::vector<std::vector<Given>>(wanted_.wishes.size());
     std::vector<std::vector<Given>> given;
-    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) given.push_back(give(i));
+    std::set<Uuid> served;
+    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
+      const ClaimWish& wish = wanted_.wishes[i];
+      const bool is_closed = wish.once && served.contains(wish.token);
+      given.push_back(is_closed ? std::vector<Given>() : give(i));
+      if (wish.once && !given[i].empty()) served.insert(wish.token);
+    }
 
     // A queue that ran out before its end may have had the next best: once more, with more of it.
     if (std::ranges::any_of(heads_, [](const auto& head) { return head.second.is_short(); })) {
@@ -363,7 +327,7 @@ std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::give(std::size_t pl
   while (given.size() < static_cast<std::size_t>(wish.max)) {
     Head* best = nullptr;
     std::tuple<std::int64_t, std::int64_t, std::int64_t> best_key;
-    for (const int queue : wanted_.queues[place]) {
+    for (const int queue : open_[place]) {
       Head& head = heads_[queue];
       if (head.empty()) continue;
       const auto points = effective_priority(head.ageing, head.run().rank, second_of(now_));
@@ -456,8 +420,9 @@ Result<Claimer::Wanted> Claimer::find_queues(std::span<const ClaimWish> wishes) 
 Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
   const auto wanted = find_queues(wishes);
   if (!wanted.ok()) return wanted.error();
-  if (wanted->names.empty()) return Claimed(wishes.size());
-  if (wanted->is_one_head() && has_found_) {
+  const bool any_once = std::ranges::any_of(wishes, &ClaimWish::once);
+  if (wanted->names.empty() && !any_once) return Claimed(wishes.size());
+  if (wanted->is_one_head() && has_found_ && !any_once) {
     HeadPart head(*this, *wanted);
     auto claimed = run(head);
     if (!claimed.ok()) return claimed.error();
@@ -470,7 +435,7 @@ Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
 }
 
 Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wishes) {
-  if (!has_found_) return std::unique_ptr<ClaimPart>();
+  if (!has_found_ || std::ranges::any_of(wishes, &ClaimWish::once)) return std::unique_ptr<ClaimPart>();
   auto wanted = find_queues(wishes);
   if (!wanted.ok()) return wanted.error();
   if (wanted->names.empty()) return std::unique_ptr<ClaimPart>();
@@ -521,31 +486,19 @@ Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::v
 
 Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
   return pool_.look<std::vector<LeasedTask>>([&](Transaction& transaction) -> Result<std::vector<LeasedTask>> {
-    std::vector<LeasedTask> tasks;
-    std::vector<Range> ranges;
-    std::vector<std::int64_t> numbers;
-    const Rows leases = transaction.run(kOfToken, Params::of(token));
-    std::set<int> queues;
-    for (const Row row : leases) queues.insert(row.small(2));
-    auto names = find_queue_names(transaction, queues);
-    for (const Row row : leases) {
-      ranges.push_back({row.integer(0), row.integer(1)});
-      for (std::int64_t number = ranges.back().lo; number <= ranges.back().hi; ++number) {
-        numbers.push_back(number);
-        tasks.push_back(
-            {.number = number, .queue = names[row.small(2)], .attempt = row.small(3), .lease_expires = row.instant(4)});
-      }
-    }
-    if (tasks.empty()) {
-      if (auto done = transaction.commit(); !done.ok()) return done.error();
-      return tasks;
-    }
-    const Payloads payloads(transaction, std::move(numbers), ranges);
+    HeldTasks held(transaction, {token});
+    if (transaction.wait()) held.read();
     if (auto done = transaction.commit(); !done.ok()) return done.error();
-    std::unordered_map<std::int64_t, LeasedTask*> by_number;
-    for (LeasedTask& task : tasks) by_number[task.number] = &task;
-    payloads.fill(by_number);
-    return tasks;
+    const auto& tasks = held.fill();
+    return tasks.empty() ? std::vector<LeasedTask>() : tasks.begin()->second;
+  });
+}
+
+Result<std::vector<bool>> Claimer::have_served(std::span<const Uuid> tokens) {
+  return pool_.look<std::vector<bool>>([&](Transaction& transaction) -> Result<std::vector<bool>> {
+    auto served = find_served(transaction, tokens);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return served;
   });
 }
 

@@ -53,10 +53,11 @@ class Claimer {
   Result<Claimed> claim(std::span<const ClaimWish> wishes);
 
   // The same in a transaction that does more, without waiting for tasks that others hold just now. The wishes outlive
-  // the part. Null if it had better be done by claim(), because nothing was to be had lately.
+  // the part. Null if it had better be done by claim(), because nothing was to be had lately, or a token serves once.
   Result<std::unique_ptr<ClaimPart>> part(std::span<const ClaimWish> wishes);
 
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens);
 
  private:
   class HeadPart;

@@ -42,13 +42,16 @@ TEST_F(MigrationsTest, GoOnFromWhereTheyWere) {
   ask("CREATE TABLE horae_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);"
       "INSERT INTO horae_version (version) VALUES (1);"
       // Of the first one; later ones change them.
-      "CREATE TABLE control (); CREATE TABLE lease (lo bigint, expires timestamptz, token uuid);"
+      "CREATE TABLE control (); CREATE TABLE lease (lo bigint, started_at timestamptz, expires timestamptz, token "
+      "uuid);"
+      "INSERT INTO lease (token, started_at) SELECT '0190f7c2-0a1b-7c3d-8e4f-0123456789ab', now();"
       "CREATE INDEX lease_expires ON lease (expires, lo);"
       "CREATE TABLE delayed (lo bigint, due timestamptz); CREATE INDEX delayed_due ON delayed (due, lo)");
   const auto connection = connect();
   EXPECT_EQ(migrate_database(*connection, false).value().from, 1);
   EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
   EXPECT_EQ(ask("SELECT to_regclass('queue') IS NULL"), "t");  // of the first one
+  EXPECT_EQ(ask("SELECT count(*) FROM claim_token"), "1");     // what is leased may be asked for again
 }
 
 TEST_F(MigrationsTest, ANewerDatabaseIsLeftAlone) {

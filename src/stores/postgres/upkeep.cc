@@ -99,6 +99,13 @@ const Sql kDeleteTrail{"delete_trail",
                        "delete from trail using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                        " where trail.lo > r.lo - 64 and trail.lo <= r.hi and trail.hi >= r.lo"
                        " and not exists (select from task where task.seq >= trail.lo and task.seq <= trail.hi)"};
+// By claim_token_age and lease_token. A token under which something is leased stays.
+const std::string kOldTokens = " from claim_token as c where c.claimed_at < horae_now() - interval '" +
+                               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(kTokenMemory).count()) +
+                               " s' and not exists (select from lease where lease.token = c.token)";
+const Sql kForgetTokens{"forget_tokens", "delete from claim_token where token = any(array(select c.token" + kOldTokens +
+                                             " order by c.claimed_at limit $1::bigint))"};
+const Sql kHasOldTokens{"has_old_tokens", "select exists (select" + kOldTokens + ")"};
 const Sql kUncount{"uncount", "insert into tally select * from unnest($1::integer[], $2::smallint[], $3::bigint[])"};
 const Sql kOldDays{"old_days", "select no from day where no < $1::bigint order by no"};
 const Sql kDropDay{"drop_day", "select horae_drop_day($1::bigint)"};
@@ -389,7 +396,10 @@ Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
       transaction.send(kDeleteTrail, params);
       reset_progress(transaction, ranges, true);
     }
+    transaction.send(kForgetTokens, Params::of(static_cast<std::int64_t>(max)));
+    const std::size_t more_tokens = transaction.send(kHasOldTokens);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
+    outcome.more = outcome.more || transaction.rows(more_tokens)[0].boolean(0);
     return outcome;
   });
 }

@@ -24,7 +24,14 @@ Claimer::Claimer(Writer& writer)
              "UPDATE life SET state = 2, attempt = attempt + 1, owner = ?, token = ?, lease = ?, lease_expires = ?,"
              " started_at = ?, updated_at = ? WHERE number = ? AND state = 1 AND attempt = ?"),
       payload_(writer.database(), "SELECT id, priority, spec FROM task WHERE number = ?"),
-      checkpoint_(writer.database(), "SELECT json FROM checkpoint WHERE number = ?") {
+      checkpoint_(writer.database(), "SELECT json FROM checkpoint WHERE number = ?"),
+      has_served_(writer.database(), "SELECT 1 FROM claim_token WHERE token = ?"),
+      note_served_(writer.database(), "INSERT INTO claim_token (token, claimed_at) VALUES (?, ?)"),
+      // As the reader does it, without an index on the token: only what is repeated comes here.
+      of_token_(writer.database(),
+                "SELECT life.number, queue.name, attempt, lease_expires, has_checkpoint"
+                " FROM life INDEXED BY life_lease JOIN queue ON queue.no = life.queue"
+                " WHERE state = 2 AND token = ? ORDER BY life.number") {
   for (std::size_t i = 0; i < kMaxQueuesOfAClaim; ++i) {
     // life_ready gives this order without sorting; the number is its last column.
     heads_.emplace_back(
@@ -35,12 +42,40 @@ Claimer::Claimer(Writer& writer)
 }
 
 std::vector<std::vector<LeasedTask>> Claimer::claim(std::span<const ClaimWish> wishes, Change& change) {
-  std::vector<std::vector<LeasedTask>> granted(wishes.size());
-  if (wishes.empty() || writer_.scheduler_stopped()) return granted;
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    for (const Candidate& chosen : choose(wishes[i], change)) granted[i].push_back(lease(chosen, wishes[i], change));
-  }
+  std::vector<std::vector<LeasedTask>> granted;
+  if (wishes.empty()) return granted;
+  const bool is_stopped = writer_.scheduler_stopped();
+  for (const ClaimWish& wish : wishes) granted.push_back(claim_one(wish, is_stopped, change));
   return granted;
+}
+
+std::vector<LeasedTask> Claimer::claim_one(const ClaimWish& wish, bool is_stopped, Change& change) {
+  if (wish.once && has_served(wish.token)) return leased_under(wish.token);
+  std::vector<LeasedTask> granted;
+  if (is_stopped) return granted;
+  for (const Candidate& chosen : choose(wish, change)) granted.push_back(lease(chosen, wish, change));
+  const bool serves = wish.once && !granted.empty();
+  if (serves && !HORAE_MUTANT("token_serves_twice")) note_served_.run(wish.token, change.now());
+  return granted;
+}
+
+bool Claimer::has_served(const Uuid& token) {
+  const bool has = has_served_.start(token).next();
+  has_served_.finish();
+  return has;
+}
+
+std::vector<LeasedTask> Claimer::leased_under(const Uuid& token) {
+  std::vector<LeasedTask> tasks;
+  of_token_.start(token);
+  while (of_token_.next()) {
+    tasks.push_back({.number = of_token_.integer(0),
+                     .queue = of_token_.text(1),
+                     .attempt = of_token_.small(2),
+                     .lease_expires = of_token_.instant(3)});
+    read_payload(tasks.back(), of_token_.small(4) != 0);
+  }
+  return tasks;
 }
 
 std::vector<Claimer::Candidate> Claimer::choose(const ClaimWish& wish, const Change& change) {

@@ -28,6 +28,12 @@ class Claimer {
     bool has_checkpoint = false;
   };
 
+  std::vector<LeasedTask> claim_one(const ClaimWish& wish, bool is_stopped, Change& change);
+
+  // Of tokens that serve once: whether it has, and what is still leased under it.
+  bool has_served(const Uuid& token);
+  std::vector<LeasedTask> leased_under(const Uuid& token);
+
   // The numbers of the tasks that a wish gets.
   std::vector<Candidate> choose(const ClaimWish& wish, const Change& change);
 
@@ -41,6 +47,9 @@ class Claimer {
   Statement lease_;
   Statement payload_;
   Statement checkpoint_;
+  Statement has_served_;
+  Statement note_served_;
+  Statement of_token_;
 };
 
 }  // namespace horae::sqlite

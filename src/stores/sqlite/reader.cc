@@ -56,7 +56,8 @@ Reader::Reader(std::shared_ptr<Connection> connection, const Clock& clock)
       of_token_(database_,
                 "SELECT life.number, id, queue.name, priority, spec, attempt, lease_expires, has_checkpoint"
                 " FROM life INDEXED BY life_lease JOIN task ON task.number = life.number"
-                " JOIN queue ON queue.no = life.queue WHERE state = 2 AND token = ? ORDER BY life.number") {}
+                " JOIN queue ON queue.no = life.queue WHERE state = 2 AND token = ? ORDER BY life.number"),
+      has_served_(database_, "SELECT 1 FROM claim_token WHERE token = ?") {}
 
 template <typename T, typename Body>
 Result<T> Reader::look(Body body) {
@@ -261,6 +262,17 @@ Result<std::vector<LeasedTask>> Reader::leases_of(const Uuid& token) {
       checkpoint_.finish();
     }
     return tasks;
+  });
+}
+
+Result<std::vector<bool>> Reader::have_served(std::span<const Uuid> tokens) {
+  return look<std::vector<bool>>([&] {
+    std::vector<bool> served;
+    for (const Uuid& token : tokens) {
+      served.push_back(has_served_.start(token).next());
+      has_served_.finish();
+    }
+    return served;
   });
 }
 

@@ -28,6 +28,7 @@ class Reader {
   Result<std::optional<Task>> find(std::string_view queue, std::string_view key);
   Result<Page> list(const ListQuery& query);
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens);
 
  private:
   using Place = ListPosition;
@@ -64,6 +65,7 @@ class Reader {
   Statement newest_;
   Statement queues_;
   Statement of_token_;
+  Statement has_served_;
 };
 
 }  // namespace horae::sqlite

@@ -44,6 +44,10 @@ class Tasks final : public TaskStore {
         [&](Change& change) { return claimer_.claim(wishes, change); });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return reader_.leases_of(token); }
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override {
+    if (auto checked = check_batch_size(tokens.size()); !checked.ok()) return checked.error();
+    return reader_.have_served(tokens);
+  }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
     return writer_.transact<std::vector<SettleOutcome>>(

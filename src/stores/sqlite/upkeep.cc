@@ -72,7 +72,13 @@ Upkeep::Upkeep(Writer& writer, Lives& lives)
       purge_checkpoint_(writer.database(), "DELETE FROM checkpoint WHERE number = ?"),
       purge_errors_(writer.database(), "DELETE FROM error WHERE number = ?"),
       purge_trail_(writer.database(), "DELETE FROM trail WHERE number = ?"),
-      raise_high_number_(writer.database(), "UPDATE control SET high_number = max(high_number, ?)") {}
+      raise_high_number_(writer.database(), "UPDATE control SET high_number = max(high_number, ?)"),
+      // All running tasks are read once for all tokens that are old enough.
+      old_tokens_(writer.database(),
+                  "SELECT token FROM claim_token WHERE claimed_at < ? AND token NOT IN"
+                  " (SELECT token FROM life INDEXED BY life_lease WHERE state = 2 AND token IS NOT NULL)"
+                  " ORDER BY claimed_at LIMIT ?"),
+      forget_token_(writer.database(), "DELETE FROM claim_token WHERE token = ?") {}
 
 Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
   return writer_.transact<PromoteOutcome>([&](Change& change) {
@@ -156,27 +162,44 @@ ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {
 
 Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
   return writer_.transact<PurgeOutcome>([&](Change& change) {
-    std::vector<std::pair<std::int64_t, Duration>> queues;
-    retentions_.start();
-    while (retentions_.next()) queues.emplace_back(retentions_.integer(0), retentions_.duration(1));
-
-    PurgeOutcome outcome;
-    for (const auto& [queue, retention] : queues) {
-      const auto kept = std::chrono::ceil<std::chrono::microseconds>(retention);
-      const Instant before = change.now() - (HORAE_MUTANT("purge_ignores_retention") ? kept / 8 : kept);
-      std::vector<std::int64_t> numbers;
-      purgeable_.start(queue, before, max - outcome.purged + 1);  // one more, to know whether there is more
-      while (purgeable_.next()) numbers.push_back(purgeable_.integer(0));
-      for (const std::int64_t number : numbers) {
-        if (outcome.purged == max) {
-          outcome.more = true;
-          return outcome;
-        }
-        outcome.purged += purge_one(number, queue, change) ? 1U : 0U;
-      }
-    }
+    PurgeOutcome outcome = purge_tasks(max, change);
+    const bool has_more_tokens = forget_old_tokens(max, change);
+    outcome.more = outcome.more || has_more_tokens;
     return outcome;
   });
+}
+
+PurgeOutcome Upkeep::purge_tasks(std::size_t max, Change& change) {
+  std::vector<std::pair<std::int64_t, Duration>> queues;
+  retentions_.start();
+  while (retentions_.next()) queues.emplace_back(retentions_.integer(0), retentions_.duration(1));
+
+  PurgeOutcome outcome;
+  for (const auto& [queue, retention] : queues) {
+    const auto kept = std::chrono::ceil<std::chrono::microseconds>(retention);
+    const Instant before = change.now() - (HORAE_MUTANT("purge_ignores_retention") ? kept / 8 : kept);
+    std::vector<std::int64_t> numbers;
+    purgeable_.start(queue, before, max - outcome.purged + 1);  // one more, to know whether there is more
+    while (purgeable_.next()) numbers.push_back(purgeable_.integer(0));
+    for (const std::int64_t number : numbers) {
+      if (outcome.purged == max) {
+        outcome.more = true;
+        return outcome;
+      }
+      outcome.purged += purge_one(number, queue, change) ? 1U : 0U;
+    }
+  }
+  return outcome;
+}
+
+bool Upkeep::forget_old_tokens(std::size_t max, const Change& change) {
+  std::vector<Uuid> tokens;
+  old_tokens_.start(change.now() - std::chrono::ceil<std::chrono::microseconds>(kTokenMemory), max + 1);
+  while (old_tokens_.next()) tokens.push_back(old_tokens_.uuid(0));
+  const bool has_more = tokens.size() > max;
+  if (has_more) tokens.resize(max);
+  for (const Uuid& token : tokens) forget_token_.run(token);
+  return has_more;
 }
 
 bool Upkeep::purge_one(std::int64_t number, std::int64_t queue, Change& change) {

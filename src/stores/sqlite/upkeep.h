@@ -30,7 +30,9 @@ class Upkeep {
   std::optional<Instant> stamp();
   bool has_leases();
   ExpiredLease expire_one(std::int64_t number, Change& change);
+  PurgeOutcome purge_tasks(std::size_t max, Change& change);
   bool purge_one(std::int64_t number, std::int64_t queue, Change& change);
+  bool forget_old_tokens(std::size_t max, const Change& change);  // true if there are more
 
   Writer& writer_;
   Lives& lives_;
@@ -53,6 +55,8 @@ class Upkeep {
   Statement purge_errors_;
   Statement purge_trail_;
   Statement raise_high_number_;
+  Statement old_tokens_;
+  Statement forget_token_;
 };
 
 }  // namespace horae::sqlite
