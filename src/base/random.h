@@ -22,7 +22,8 @@ class Random {
   std::uint64_t below(std::uint64_t bound);
 };
 
-// The kernel's generator: unpredictable, fit for tokens and ids.
+// The kernel's generator: unpredictable, fit for tokens and ids. Each thread draws ahead, so a process that forks must
+// not go on with both halves.
 class SystemRandom final : public Random {
  public:
   std::uint64_t next() override;

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <set>
+#include <thread>
 #include <vector>
 
 namespace horae {
@@ -92,6 +93,21 @@ TEST(SystemRandom, DoesNotRepeatItself) {
   }
   EXPECT_EQ(drawn.size(), 100U);
   EXPECT_EQ(seen_bits, kMax) << "each of the 64 bits is used";
+}
+
+TEST(SystemRandom, DrawsAheadButNeverTheSame) {
+  constexpr std::size_t kDraws = 1'000;  // many times what is drawn ahead
+  SystemRandom random;
+  std::vector<std::uint64_t> mine, theirs;
+  std::thread other([&] {
+    for (std::size_t i = 0; i < kDraws; ++i) theirs.push_back(random.next());
+  });
+  for (std::size_t i = 0; i < kDraws; ++i) mine.push_back(random.next());
+  other.join();
+  std::set<std::uint64_t> all(mine.begin(), mine.end());
+  all.insert(theirs.begin(), theirs.end());
+  EXPECT_EQ(all.size(), 2 * kDraws);
+  EXPECT_FALSE(all.contains(0)) << "wiped, not drawn";
 }
 
 }  // namespace
