@@ -35,7 +35,7 @@ struct Wanted {
   std::uint64_t from = 1;
   std::uint64_t seeds = 60;
   std::uint64_t minutes = 0;
-  std::uint64_t budget = 40;  // worlds for each mutant
+  std::uint64_t budget = 60;  // worlds for each mutant: the rarest is found by one of twenty
   std::uint64_t lives = 1500;
   bool quiet = false;
   bool all_mutants = false;
