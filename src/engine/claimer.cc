@@ -189,8 +189,9 @@ void Claimer::claim(Waitings& due) {
     log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
     for (Waiting* waiting : asking) {
       waiting->is_due = false;  // in a while, not at once
-      waiting->is_uncertain =
-          granted.error().code == ErrorCode::kUnavailable && !HORAE_MUTANT("lost_answer_is_forgotten");
+      // This claim may have repeated one that got tasks, whatever became of it.
+      const bool may_hold = granted.error().code == ErrorCode::kUnavailable || waiting->wish.once;
+      waiting->is_uncertain = may_hold && !HORAE_MUTANT("lost_answer_is_forgotten");
     }
     return;
   }

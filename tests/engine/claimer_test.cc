@@ -253,6 +253,17 @@ TEST_P(ClaimerLoop, TasksOfAWorkerThatCanAskAgainWithItsTokenAreLeftToIt) {
   EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
 }
 
+// It may repeat a claim that got tasks, so "nothing" would be a lie.
+TEST_P(ClaimerLoop, AClaimUnderAWorkersTokenThatFailsInWhateverWayIsNotAnsweredByNothing) {
+  Claimer claimer(faulty(), log(), [] {});
+  Worker worker;
+  claimer.wait(own_wish(), node_now(), worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kBefore;
+  faulty().code = ErrorCode::kInternal;
+  claimer.run_once(node_now());
+  EXPECT_EQ(worker.failure, ErrorCode::kUnavailable);
+}
+
 TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneGotUnderItsOwnTokenIsLeftToIt) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();

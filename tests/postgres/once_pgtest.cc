@@ -98,6 +98,22 @@ class OneToken : public ::testing::Test {
   Observer database_{url_};
 };
 
+// Nobody who asks together with the token waits for a node that stands still with it.
+TEST_F(OneToken, ATokenThatSomebodyDoesNotLetGoOfIsNotWaitedForForLong) {
+  Running stuck;
+  const ClaimWish wished = wish();
+  start_and_hold(stuck, {wished});
+  Running other;
+  start(other, 1, {wished});
+  const auto claimed = other.claimed.get();
+  ASSERT_FALSE(claimed.ok());
+  EXPECT_EQ(claimed.error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(stuck.has_ended);
+  nodes_[0].gate.let_go(true);
+  EXPECT_THAT(stuck.claimed.get().value().at(0), SizeIs(kTasks));
+  EXPECT_THAT(nodes_[1].store->tasks().claim(std::vector{wished}).value().at(0), SizeIs(kTasks));
+}
+
 TEST_F(OneToken, TheSecondWaitsForTheFirstAndGetsTheSame) {
   const ClaimWish mine = wish();
   submit("other");

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "store/bundle.h"
 #include "stores/postgres/once.h"
 #include "stores/postgres/payloads.h"
 #include "stores/postgres/take_head.h"
@@ -452,7 +453,9 @@ Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
     return true;
   });
   if (!done.ok()) return done.error();
-  return part.finish();
+  auto finished = part.finish();
+  if (!finished.ok()) return unknown_outcome(finished.error());  // they are leased: the token tells
+  return finished;
 }
 
 void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {

@@ -49,6 +49,11 @@ Row echo_one(Connection& connection, const T& value, Rows& keeper) {
 
 // ---- Values ----
 
+// A node that is gone without a word must not keep its locks for hours.
+TEST_F(ConnectionTest, ATransactionThatStandsStillIsEndedByTheServer) {
+  EXPECT_EQ(connect()->run_alone("show idle_in_transaction_session_timeout").value()[0].text(0), "20s");
+}
+
 TEST_F(ConnectionTest, EveryTypeComesBackAsItWas) {
   const auto connection = connect();
   Rows rows;

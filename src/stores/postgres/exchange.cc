@@ -25,7 +25,8 @@ Result<BundleOutcome> Exchanger::exchange(const Bundle& calls) {
   if (!parts.ok()) return parts.error();
   Done done;
   if (const auto did = do_all(calls, *parts, done); !did.ok()) {
-    const bool has_begun = done.settled || done.submitted || done.leased;
+    const bool has_begun =
+        (done.settled && !calls.settlements.empty()) || (done.submitted && !calls.submissions.empty());
     return has_begun ? unknown_outcome(did.error()) : did.error();
   }
   return BundleOutcome{std::move(*done.settled), std::move(*done.submitted), std::move(*done.leased)};
@@ -38,6 +39,7 @@ Result<Exchanger::Parts> Exchanger::prepare(const Bundle& calls) {
     auto entries = submitter_.prepare_quickly(calls.submissions);
     if (!entries.ok()) return entries.error();
     parts.entries = std::move(*entries);
+    if (!parts.entries) parts.leases.reset();  // what is submitted with care comes after the settlements
   }
   if (!calls.wishes.empty()) {
     auto claim = claimer_.part(calls.wishes);
@@ -105,17 +107,17 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
       return committed.error();
     }
     if (parts.leases) done.settled = completed_outcomes(calls.settlements);
-    if (parts.claim) parts.claim->read(transaction);
     if (insertion) {
       done.submitted = insertion->outcomes();
       insertion->note(known_, floors_);
     }
+    if (parts.claim) parts.claim->read(transaction);
     return true;
   });
   if (!happened.ok()) return happened.error();
   if (!*happened || !parts.claim) return {};
   auto claimed = parts.claim->finish();
-  if (!claimed.ok()) return claimed.error();
+  if (!claimed.ok()) return unknown_outcome(claimed.error());  // they are leased: the token tells
   done.leased = std::move(*claimed);
   return {};
 }

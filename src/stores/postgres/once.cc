@@ -11,6 +11,9 @@ namespace {
 // number, and so never the same as these.
 const Sql kLockTokens{"lock_tokens",
                       "select pg_advisory_xact_lock(t.a, t.b) from unnest($1::integer[], $2::integer[]) as t(a, b)"};
+// Who stands still while he holds a token must not hold up the claims of everybody who asks together with it.
+const Sql kTokenPatience{"token_patience", "select set_config('lock_timeout', '3s', true)"};
+const Sql kTokenPatienceEnds{"token_patience_ends", "select set_config('lock_timeout', '0', true)"};
 const Sql kServed{"served_tokens", "select token from claim_token where token = any($1::uuid[])"};
 const Sql kNoteServed{
     "note_served", "insert into claim_token (token, claimed_at) select t, horae_now() from unnest($1::uuid[]) as u(t)"};
@@ -33,7 +36,9 @@ void send_locks(Transaction& transaction, const std::vector<Uuid>& tokens) {
     first.push_back(a);
     second.push_back(b);
   }
+  transaction.send(kTokenPatience);
   transaction.send(kLockTokens, Params::of(first, second));
+  transaction.send(kTokenPatienceEnds);
 }
 
 std::vector<Uuid> once_tokens_of(std::span<const ClaimWish> wishes) {
@@ -49,7 +54,7 @@ std::vector<Uuid> once_tokens_of(std::span<const ClaimWish> wishes) {
 OnceTokens::OnceTokens(Transaction& transaction, std::span<const ClaimWish> wishes) : transaction_(transaction) {
   const std::vector<Uuid> tokens = once_tokens_of(wishes);
   if (tokens.empty()) return;
-  // One round trip for all three: each statement sees what was committed before it began, that is, under the locks.
+  // One round trip for all: each statement sees what was committed before it began, that is, under the locks.
   send_locks(transaction, tokens);
   const std::size_t served = transaction.send(kServed, Params::of(tokens));
   held_.emplace(transaction, tokens);
