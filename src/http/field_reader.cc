@@ -32,6 +32,8 @@ std::string list_of(std::initializer_list<std::string_view> names) {
 // A JSON value in a message: short, and on one line.
 std::string show(std::string_view value) { return quote(value, 48); }
 
+constexpr std::size_t kMostNamedFields = 12;
+
 bool is_another_kind(std::string_view json) {
   const auto value = scan_json(json);
   return value.ok() && kind_of(*value) != JsonKind::kObject;
@@ -58,11 +60,13 @@ FieldReader::FieldReader(std::string_view json, std::initializer_list<std::strin
   for (const JsonMember& member : *members) take(member, known, unknown);
 }
 
-// What is wrong with a value that is JSON, but not the object that belongs in its place.
+// What is wrong with a value that is JSON, but not the object that belongs in its place. A message is short: where
+// there are many fields, it names none.
 Error FieldReader::not_an_object(std::string_view json, std::initializer_list<std::string_view> known) const {
   const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its point
-  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object, with fields of {}", where, show(json),
-                                             to_string(kind_of(scan_json(json).value())), list_of(known))};
+  const std::string fields = known.size() <= kMostNamedFields ? ", with fields of " + list_of(known) : "";
+  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show(json),
+                                             to_string(kind_of(scan_json(json).value())), fields)};
 }
 
 void FieldReader::take(const JsonMember& member, std::initializer_list<std::string_view> known, Unknown unknown) {
