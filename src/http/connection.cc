@@ -24,6 +24,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t kMostChunkedBytes = 2;  // for one byte of a body, all in all: chunks have lengths and line ends
+constexpr std::size_t kLastChunkBytes = 5;    // at the least: "0\r\n\r\n"
 constexpr Duration kNoLimit = std::chrono::hours(24 * 365);
 
 std::string address_of(const asio::ip::tcp::socket& socket) {
@@ -245,7 +246,7 @@ void Connection::parse(std::string_view fresh) {
   auto& parser = *reading_->parser;
   std::string_view input = reading_->with_rest(fresh);
   error_code error;
-  while (!input.empty() && !parser.is_done() && !error && phase_ != Phase::kContinuing) {
+  while (!input.empty() && !parser.is_done() && !error && phase_ != Phase::kContinuing && !is_part_of_chunk(input)) {
     const std::size_t count = parser.put(asio::buffer(input), error);
     input.remove_prefix(count);
     reading_->taken += count;
@@ -258,6 +259,12 @@ void Connection::parse(std::string_view fresh) {
   if (phase_ == Phase::kContinuing) return say_continue();
   if (parser.is_done()) return handle();
   read_more();
+}
+
+// Beast aborts the process if the last chunk arrives in several parts of which the first ends after its first line, and
+// has fewer bytes than this. No body ends with fewer, so waiting for them holds up nobody.
+bool Connection::is_part_of_chunk(std::string_view input) const {
+  return phase_ == Phase::kBody && reading_->parser->chunked() && input.size() < kLastChunkBytes;
 }
 
 // Beast's limits hold for what it has not taken yet, so many short headers, or trailers after a body, would pass them.

@@ -96,6 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_more();
   void read();
   void parse(std::string_view fresh);
+  bool is_part_of_chunk(std::string_view input) const;
   bool is_too_long(std::size_t rest) const;
   bool take_head();
   void handle();
