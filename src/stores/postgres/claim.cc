@@ -28,14 +28,14 @@ const Sql kLockHeads{
         "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else "
         "least(w.floor,"
         "   q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - w.fresh) end"
-        "  order by run.queue, run.rank, run.at, run.lo limit w.most for update skip locked) as r on true"
+        "  order by run.queue, run.rank, run.at, run.lo + 0 limit w.most for update skip locked) as r on true"
         " where not (select stopped from control)"};
 
 // Something is ready, but others hold it just now.
 const Sql kWaitForOthers{
     "wait_for_others",
     "select r.lo from unnest($1::integer[]) as w(no) join queue as q on q.no = w.no and not q.paused"
-    " cross join lateral (select lo from run where run.queue = q.no order by run.queue, run.rank, run.at, run.lo limit "
+    " cross join lateral (select lo from run where run.queue = q.no order by run.queue, run.rank, run.at, run.lo + 0 limit "
     "1"
     " for update) as r"
     " where not (select stopped from control) limit 1"};

@@ -36,7 +36,7 @@ const Sql kTick{
     "  (select expires from lease order by expires limit 1) is not null,"
     "  array(select q.name from wish join queue as q on q.name = wish.name and not q.paused"
     "   cross join lateral (select from run where run.queue = q.no"
-    "    order by run.queue, run.rank, run.at, run.lo limit 1) as r"
+    "    order by run.queue, run.rank, run.at, run.lo + 0 limit 1) as r"
     "   where not control.stopped order by q.name),"
     "  control.token_version, set_config('synchronous_commit', 'off', true)"
     " from control,"
@@ -58,13 +58,12 @@ const Sql kLeave{"leave", "delete from node where id = $1"};
 const Sql kLastAwaited{"last_awaited", "select at from awaited where queue = $1"};
 
 // The range of the task by the primary key; those before it by run_order, from the head of the queue on: no more than
-// $2 ranges are read, and each has one task at least. The order makes sure of the primary key: run_order has `lo` too,
-// as its last column, and a planner that takes the table for empty would walk over all of it.
+// $2 ranges are read, and each has one task at least.
 const Sql kAhead{"ahead",
                  "select mine.task - mine.lo + coalesce((select sum(before.hi - before.lo + 1)::bigint from ("
                  "  select lo, hi from run where run.queue = mine.queue"
-                 "   and (run.rank, run.at, run.lo) < (mine.rank, mine.at, mine.lo)"
-                 "   order by run.queue, run.rank, run.at, run.lo limit $2::bigint) as before), 0)"
+                 "   and (run.rank, run.at, run.lo + 0) < (mine.rank, mine.at, mine.lo)"
+                 "   order by run.queue, run.rank, run.at, run.lo + 0 limit $2::bigint) as before), 0)"
                  " from (select $1::bigint as task, * from run where lo > $1::bigint - 64 and lo <= $1::bigint"
                  "  order by lo desc limit 1) as mine where mine.hi >= $1::bigint"};
 

@@ -196,7 +196,7 @@ RangesOfList ranges_of_list(const ListQuery& query, const QueuesOfScope& scope, 
       return {{"list_ready" + of_queue.suffix,
                "select rank, at, lo, hi from run where rank >= $2::bigint"
                " and (rank, at, hi) > ($2::bigint, $3::bigint, $4::bigint)" +
-                   of_queue.sql + " order by rank, at, lo limit $5::bigint"},
+                   of_queue.sql + " order by rank, at, lo + 0 limit $5::bigint"},
               params.add(from.first).add(from.second).add(from.number).add(most)};
     case ListKind::kRunning:
       return {

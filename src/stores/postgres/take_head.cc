@@ -19,7 +19,7 @@ const Sql kTakeHead{
     "   select * from run where run.queue = q.no"
     "   and run.rank >= case q.rate when 0 then $3::bigint else least($2::bigint,"
     "    q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - $9::smallint) end"
-    "   order by run.queue, run.rank, run.at, run.lo limit $4::bigint for update skip locked) as r"
+    "   order by run.queue, run.rank, run.at, run.lo + 0 limit $4::bigint for update skip locked) as r"
     "  where q.no = $1::integer and not q.paused and not (select stopped from control)"
     "), cut as materialized ("
     "  select *, least(hi, hi + $5::bigint - sum(hi - lo + 1) over (order by rank, at, lo))::bigint as upto from head"
