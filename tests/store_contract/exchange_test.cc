@@ -59,6 +59,70 @@ TEST_P(Exchanging, AClaimSeesWhatWasSubmittedWithItInItsOrder) {
   EXPECT_THAT(ids_of(outcome.leased.at(0)), ElementsAre(urgent.id()));
 }
 
+// The order is that of all of them, whether they waited already or came with the claim.
+TEST_P(Exchanging, AClaimTakesNewTasksAndReadyOnesByTheirRank) {
+  (void)start();
+  const Submission old_high = submission({.priority = 60});
+  const Submission old_low = submission({.priority = 20});
+  (void)submit_all({old_high, old_low});
+  const Submission higher = submission({.priority = 61});
+  const Submission between = submission({.priority = 40});
+  const Submission lowest = submission({.priority = 10});
+  const auto outcome = exchange({}, {lowest, between, higher}, {wish(3)});
+  EXPECT_THAT(ids_of(outcome.leased.at(0)), ElementsAre(higher.id(), old_high.id(), between.id()));
+  EXPECT_EQ(state_of(old_low.id()), State::kReady);
+  EXPECT_EQ(state_of(lowest.id()), State::kReady);
+  EXPECT_THAT(ids_of(exchange({}, {}, {wish(5)}).leased.at(0)), ElementsAre(old_low.id(), lowest.id()));
+}
+
+TEST_P(Exchanging, OfMoreNewTasksThanAreWishedTheRestStaysReady) {
+  (void)start();
+  std::vector<Submission> fresh;
+  for (int i = 0; i < 100; ++i) fresh.push_back(submission());
+  const auto first = exchange({}, fresh, {wish(30)});
+  ASSERT_THAT(first.leased.at(0), SizeIs(30));
+  const auto second = exchange({}, {}, {wish(100, "worker-2")});
+  ASSERT_THAT(second.leased.at(0), SizeIs(70));
+  std::vector<TaskId> got = ids_of(first.leased[0]);
+  std::ranges::copy(ids_of(second.leased[0]), std::back_inserter(got));
+  std::vector<TaskId> sent;
+  for (const Submission& each : fresh) sent.push_back(each.id());
+  EXPECT_EQ(got, sent) << "in the order of their coming";
+}
+
+// More of them than a claim looks at, when a task in a range has been the rule.
+TEST_P(Exchanging, AClaimThatNeedsManyReadyRangesGetsThemBeforeNewTasks) {
+  (void)start();
+  std::vector<TaskId> old;
+  for (int i = 0; i < 40; ++i) old.push_back(submit({.priority = 60}));
+  const Submission fresh = submission({.priority = 50});
+  const auto outcome = exchange({}, {fresh}, {wish(40)});
+  EXPECT_EQ(ids_of(outcome.leased.at(0)), old);
+  EXPECT_EQ(state_of(fresh.id()), State::kReady);
+}
+
+TEST_P(Exchanging, NewTasksKeepTheirLimitsAndRecurrence) {
+  (void)start();
+  const Submission limited = submission({.priority = 90, .max_attempts = 1});
+  const Submission recurring = submission({.priority = 80, .recurring = 5s});
+  const auto outcome = exchange({}, {limited, recurring}, {wish(2)});
+  ASSERT_THAT(ids_of(outcome.leased.at(0)), ElementsAre(limited.id(), recurring.id()));
+  const auto ended = exchange({settlement(Event::kComplete, {outcome.leased[0][1], kOwner})}, {}, {});
+  EXPECT_EQ(ended.settled.at(0).state, State::kScheduled);
+  EXPECT_EQ(find(limited.id())->max_attempts, 1);
+}
+
+TEST_P(Exchanging, AStoppedSchedulerTakesTasksAndGivesNone) {
+  (void)start();
+  (void)value_of(queues().set_scheduler_running(false));
+  const Submission next = submission();
+  const auto outcome = exchange({}, {next}, {wish()});
+  EXPECT_THAT(outcome.leased, ElementsAre(IsEmpty()));
+  EXPECT_EQ(state_of(next.id()), State::kReady);
+  (void)value_of(queues().set_scheduler_running(true));
+  EXPECT_THAT(ids_of(exchange({}, {}, {wish()}).leased.at(0)), ElementsAre(next.id()));
+}
+
 TEST_P(Exchanging, SeveralClaimsSeeWhatWasSubmittedWithThem) {
   (void)submit_many(3);
   (void)claim();

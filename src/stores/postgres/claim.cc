@@ -10,7 +10,6 @@
 #include "store/bundle.h"
 #include "stores/postgres/once.h"
 #include "stores/postgres/payloads.h"
-#include "stores/postgres/take_head.h"
 #include "stores/postgres/time.h"
 
 namespace horae::postgres {
@@ -42,6 +41,11 @@ const Sql kWaitForOthers{
 const Sql kIsAnyReady{"is_any_ready",
                       "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
 
+std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
+  const auto found = fresh.made_ready.find(queue);
+  return found == fresh.made_ready.end() ? std::nullopt : std::optional(found->second);
+}
+
 constexpr int kMostWaits = 3;
 constexpr double kWeightOfNews = 0.1;
 
@@ -53,31 +57,30 @@ class Claimer::HeadPart final : public ClaimPart {
  public:
   HeadPart(Claimer& claimer, Wanted wanted) : claimer_(claimer), wanted_(std::move(wanted)) {}
 
-  void send(Transaction& transaction, const FreshPriorities& fresh) override {
+  std::optional<int> only_queue() const override { return queue(); }
+
+  void send(Transaction& transaction, const FreshTasks& fresh) override {
     look_ = claimer_.floors_.begin(queue());
-    const auto found = fresh.find(queue());
-    ticket_ =
-        send_take_head(transaction, {.wish = &wish(),
-                                     .queue = queue(),
-                                     .floor = look_.floor,
-                                     .most = claimer_.runs_for(wish().max),
-                                     .fresh = found == fresh.end() ? std::nullopt : std::optional(found->second)});
+    ticket_ = send_take_head(transaction,
+                             {.wish = &wish(),
+                              .queue = queue(),
+                              .floor = look_.floor,
+                              .most = claimer_.runs_for(wish().max),
+                              .made_ready = highest(fresh, queue())},
+                             fresh.beginning);
   }
 
   void read(const Transaction& transaction) override {
     taken_ = read_taken_head(transaction, ticket_);
-    if (!taken_) return;
-    claimer_.floors_.end(queue(), look_, taken_->ranges.front().rank);
-    for (const TakenRange& each : taken_->ranges) {
-      if (each.has_rest) claimer_.floors_.lower(queue(), each.rank);
-    }
+    if (!taken_.ranges.empty()) claimer_.floors_.end(queue(), look_, taken_.ranges.front().rank);
+    for (const std::int64_t rank : taken_.left_behind) claimer_.floors_.lower(queue(), rank);
   }
 
   Result<std::optional<Claimed>> finish() override {
-    if (!taken_) return std::optional<Claimed>();
+    if (taken_.ranges.empty()) return std::optional<Claimed>();
     std::vector<LeasedTask> tasks = leased_tasks();
     std::vector<Range> again;
-    for (const TakenRange& each : taken_->ranges) {
+    for (const TakenRange& each : taken_.ranges) {
       if (each.attempt > 1) again.push_back(each.range);
     }
     const auto unknown = claimer_.known_.fill(tasks);
@@ -85,10 +88,10 @@ class Claimer::HeadPart final : public ClaimPart {
       if (auto read = claimer_.read_payloads(tasks, unknown, again); !read.ok()) return read.error();
     }
     claimer_.known_.remember_ids(tasks);
-    for (const TakenRange& each : taken_->ranges) {
+    for (const TakenRange& each : taken_.ranges) {
       if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt});
     }
-    claimer_.note_cost(taken_->ranges.size(), tasks.size());
+    claimer_.note_cost(taken_.ranges.size(), tasks.size());
     Claimed claimed(1);
     claimed[0] = std::move(tasks);
     return std::optional(std::move(claimed));
@@ -101,12 +104,12 @@ class Claimer::HeadPart final : public ClaimPart {
   std::vector<LeasedTask> leased_tasks() const {
     std::vector<LeasedTask> tasks;
     tasks.reserve(static_cast<std::size_t>(wish().max));
-    for (const TakenRange& each : taken_->ranges) {
+    for (const TakenRange& each : taken_.ranges) {
       for (std::int64_t number = each.range.lo; number <= each.range.hi; ++number) {
         tasks.push_back({.number = number,
                          .queue = wanted_.names.at(queue()),
                          .attempt = each.attempt,
-                         .lease_expires = after(taken_->now, wish().lease)});
+                         .lease_expires = after(taken_.now, wish().lease)});
       }
     }
     return tasks;
@@ -116,7 +119,7 @@ class Claimer::HeadPart final : public ClaimPart {
   const Wanted wanted_;
   Floors::Look look_;
   std::size_t ticket_ = 0;
-  std::optional<TakenHead> taken_;
+  TakenHead taken_;
 };
 
 // ---- Any wishes ----
@@ -127,7 +130,9 @@ class Claimer::SharedPart final : public ClaimPart {
   SharedPart(Claimer& claimer, Wanted wanted, bool may_wait)
       : claimer_(claimer), wanted_(std::move(wanted)), may_wait_(may_wait) {}
 
-  void send(Transaction& transaction, const FreshPriorities& fresh) override {
+  std::optional<int> only_queue() const override { return std::nullopt; }
+
+  void send(Transaction& transaction, const FreshTasks& fresh) override {
     forget();
     once_.emplace(transaction, wanted_.wishes);
     for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
@@ -215,8 +220,8 @@ class Claimer::SharedPart final : public ClaimPart {
     claimer_.note_cost(leases_.size(), tasks_.size());
   }
 
-  std::vector<std::vector<Given>> share_out(Transaction& transaction, const FreshPriorities& fresh);
-  bool lock_heads(Transaction& transaction, const FreshPriorities& fresh, double runs_for_a_task, bool full);
+  std::vector<std::vector<Given>> share_out(Transaction& transaction, const FreshTasks& fresh);
+  bool lock_heads(Transaction& transaction, const FreshTasks& fresh, double runs_for_a_task, bool full);
   bool wait_for_others(Transaction& transaction);
   std::vector<Given> give(std::size_t place);
   Left what_is_left() const;
@@ -238,7 +243,7 @@ class Claimer::SharedPart final : public ClaimPart {
 };
 
 std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_out(Transaction& transaction,
-                                                                                    const FreshPriorities& fresh) {
+                                                                                    const FreshTasks& fresh) {
   if (heads_.empty()) return std::vector<std::vector<Given>>(wanted_.wishes.size());
   double guess = claimer_.runs_for_a_task_;
   int waits = 0;
@@ -267,7 +272,7 @@ std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_
 }
 
 // Locks about as many ranges as the wishes need. False after a failure.
-bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshPriorities& fresh, double runs_for_a_task,
+bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks& fresh, double runs_for_a_task,
                                      bool full) {
   std::vector<std::int32_t> queue;
   std::vector<std::int64_t> floor, most;
@@ -278,8 +283,7 @@ bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshPriori
     queue.push_back(no);
     floor.push_back(looks.back().floor);
     most.push_back(runs_for(head.wanted, runs_for_a_task));
-    const auto found = fresh.find(no);
-    priority.push_back(found == fresh.end() ? std::nullopt : std::optional(found->second));
+    priority.push_back(highest(fresh, no));
     head.runs.clear();
   }
   const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone, priority));
@@ -446,12 +450,13 @@ Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wish
 
 // In a transaction of its own.
 Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
-  const auto done = pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
+  const auto body = [&](Transaction& transaction) -> Result<bool> {
     part.send(transaction, {});
     if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
     part.read(transaction);
     return true;
-  });
+  };
+  const auto done = part.only_queue() ? pool_.transact_in_one_trip<bool>(body) : pool_.transact<bool>(body);
   if (!done.ok()) return done.error();
   auto finished = part.finish();
   if (!finished.ok()) return unknown_outcome(finished.error());  // they are leased: the token tells

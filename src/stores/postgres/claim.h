@@ -17,21 +17,29 @@
 #include "stores/postgres/places.h"
 #include "stores/postgres/pool.h"
 #include "stores/postgres/queue_names.h"
+#include "stores/postgres/take_head.h"
 
 namespace horae::postgres {
 
 using Claimed = std::vector<std::vector<LeasedTask>>;  // for each wish, in the order of urgency
 
-// The highest priority of tasks that a transaction has just made ready, by queue.
-using FreshPriorities = std::map<int, std::int16_t>;
+// What the transaction of a claim has stored before it.
+struct FreshTasks {
+  std::map<int, std::int16_t> made_ready;  // the highest priority of them, by queue
+  std::vector<FreshRange> beginning;       // of ClaimPart::only_queue(), to be made ready by the claim
+};
 
 // A claim as a part of a transaction. If that is run again, then from send() on.
 class ClaimPart {
  public:
   virtual ~ClaimPart() = default;
 
+  // The queue of a claim that needs no other and waits for no answers while it sends: it can also make fresh tasks of
+  // that queue ready.
+  virtual std::optional<int> only_queue() const = 0;
+
   // Sends all it needs, and may wait for answers in between. What the transaction sent before is seen.
-  virtual void send(Transaction& transaction, const FreshPriorities& fresh) = 0;
+  virtual void send(Transaction& transaction, const FreshTasks& fresh) = 0;
 
   // After the commit, while the answers are there.
   virtual void read(const Transaction& transaction) = 0;

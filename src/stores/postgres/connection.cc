@@ -22,13 +22,17 @@ constexpr int kBinary = 1;
 // What every session needs. Generic plans, because ours do not depend on the values, and planning costs more than the
 // statements do; no JIT, which takes milliseconds to win microseconds. A node that dies or stands still in the middle
 // of a transaction, without a word to the server, keeps its locks for 20 s, not for hours.
+// Plain index scans instead of bitmaps, which cost more for a few rows and never mark the entries of rows that are gone.
+// Isolation and access are for transactions without BEGIN.
 constexpr const char* kSettings =
-    "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET timezone = 'UTC';"
-    " SET idle_in_transaction_session_timeout = '20s'";
+    "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;"
+    " SET timezone = 'UTC'; SET idle_in_transaction_session_timeout = '20s';"
+    " SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = off";
 // Behind a pooler settings must not outlive the transaction. Statements are planned each time there, with their values.
 constexpr const char* kSettingsPooled =
-    "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('timezone', 'UTC', "
-    "true), set_config('idle_in_transaction_session_timeout', '20s', true)";
+    "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true),"
+    " set_config('enable_bitmapscan', 'off', true), set_config('timezone', 'UTC', true),"
+    " set_config('idle_in_transaction_session_timeout', '20s', true)";
 // What must be on so that an acknowledged task survives a crash of the server.
 constexpr std::array kDurability = {"fsync", "full_page_writes", "synchronous_commit"};
 constexpr const char* kAskServer =
@@ -229,15 +233,21 @@ pg_result* Connection::next_result(int silence_ms) {
 
 // ---- Transaction ----
 
-Transaction::Transaction(Connection& connection, Kind kind) : connection_(connection), kind_(kind) {
-  if (kind != Kind::kAlone) send_plain(kind == Kind::kSnapshot ? kBeginSnapshot : kBegin);
+// Behind a pooler the settings of this transaction need BEGIN, and so does a test that holds it open.
+Transaction::Transaction(Connection& connection, Kind kind)
+    : connection_(connection),
+      kind_(kind == Kind::kOneTrip && (connection.pooled() || connection.before_commit_) ? Kind::kChange : kind) {
+  if (kind_ == Kind::kChange || kind_ == Kind::kSnapshot) send_plain(kind == Kind::kSnapshot ? kBeginSnapshot : kBegin);
   if (connection_.pooled()) send_plain(kSettingsPooled);
 }
 
 Transaction::~Transaction() {
   if (done_) return;
-  (void)finish_pending();
-  if ((failure_ && failure_->lost) || kind_ == Kind::kAlone) return;
+  // In one trip, what has been answered has failed, and is rolled back already. What has not would be committed at the
+  // end of the pipeline, if ROLLBACK did not come before it.
+  const bool in_one_trip = kind_ == Kind::kOneTrip;
+  if (!in_one_trip) (void)finish_pending();
+  if ((failure_ && failure_->lost) || kind_ == Kind::kAlone || (in_one_trip && pending_.empty())) return;
   failure_.reset();
   send_plain("ROLLBACK");
   (void)finish_pending();
@@ -301,8 +311,13 @@ std::size_t Transaction::send(const Sql& sql, const Params& params) {
   return ticket;
 }
 
-bool Transaction::wait() {
+void Transaction::take_answers() {
+  HORAE_CHECK(kind_ != Kind::kOneTrip, "whoever waits in between needs BEGIN: the server would commit here");
   (void)finish_pending();
+}
+
+bool Transaction::wait() {
+  take_answers();
   return !failed();
 }
 
@@ -373,17 +388,18 @@ void Transaction::note_loss() {
 
 Rows Transaction::run(const Sql& sql, const Params& params) {
   const std::size_t ticket = send(sql, params);
-  (void)finish_pending();
+  take_answers();
   return rows(ticket);
 }
 
 Result<void> Transaction::commit() {
-  if (kind_ != Kind::kAlone && connection_.before_commit_ && wait() && !connection_.before_commit_()) {
+  const bool has_begin = kind_ == Kind::kChange || kind_ == Kind::kSnapshot;
+  if (has_begin && connection_.before_commit_ && wait() && !connection_.before_commit_()) {
     fail({ErrorCode::kUnavailable, "rolled back by a test"});
   }
   if (!failure_) {
     commit_possible_ = true;
-    if (kind_ != Kind::kAlone) send_plain("COMMIT", Pending::Kind::kCommit);
+    if (has_begin) send_plain("COMMIT", Pending::Kind::kCommit);
     (void)finish_pending();
   }
   if (failed()) return failure_->error;

@@ -111,7 +111,9 @@ class Connection {
 // commit() tells it. The destructor rolls back what was not committed.
 class Transaction {
  public:
-  enum class Kind { kChange, kSnapshot, kAlone };
+  // kOneTrip is kChange for a caller who waits for nothing before commit(): the server commits at the end of the
+  // pipeline by itself, which saves two statements.
+  enum class Kind { kChange, kOneTrip, kSnapshot, kAlone };
 
   explicit Transaction(Connection& connection, Kind kind = Kind::kChange);
   ~Transaction();
@@ -121,7 +123,7 @@ class Transaction {
   // Sends a statement; its answer can be taken after wait() or commit().
   std::size_t send(const Sql& sql, const Params& params = {});
 
-  // Waits for the answers of all that was sent. False after a failure.
+  // Waits for the answers of all that was sent. False after a failure. Not in a transaction of one trip.
   bool wait();
 
   // send(), wait() and rows() in one.
@@ -153,6 +155,7 @@ class Transaction {
     std::size_t ticket = 0;  // for kAnswer
   };
 
+  void take_answers();
   bool finish_pending();
   void send_plain(const char* text, Pending::Kind kind = Pending::Kind::kPlain);
   bool prepare(const Sql& sql, const Params& params);

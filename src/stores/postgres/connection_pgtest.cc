@@ -273,6 +273,89 @@ TEST_F(ConnectionTest, AnErrorAtCommitIsTold) {
   EXPECT_EQ(ask("SELECT count(*) FROM t"), "0");
 }
 
+// ---- In one trip, without BEGIN and COMMIT ----
+
+TEST_F(ConnectionTest, OneTripIsOneTransaction) {
+  ask("CREATE TABLE t (x bigint PRIMARY KEY)");
+  const auto connection = connect();
+  const std::uint64_t trips = connection->round_trips();
+  Transaction transaction(*connection, Transaction::Kind::kOneTrip);
+  transaction.send(sql("INSERT INTO t VALUES (1)"));
+  transaction.send(sql("INSERT INTO t VALUES (2)"));
+  EXPECT_TRUE(transaction.commit().ok());
+  EXPECT_EQ(connection->round_trips() - trips, 1U);
+  EXPECT_EQ(ask("SELECT count(DISTINCT xmin::text) || ' ' || count(*) FROM t"), "1 2");
+}
+
+TEST_F(ConnectionTest, AnErrorInOneTripLeavesNothingOfIt) {
+  ask("CREATE TABLE t (x bigint PRIMARY KEY)");
+  const auto connection = connect();
+  {
+    Transaction transaction(*connection, Transaction::Kind::kOneTrip);
+    transaction.send(sql("INSERT INTO t VALUES (1)"));
+    transaction.send(sql("SELECT 1 / 0"));
+    transaction.send(sql("INSERT INTO t VALUES (2)"));
+    EXPECT_FALSE(transaction.commit().ok());
+    EXPECT_TRUE(transaction.failure()->unmet());
+    EXPECT_FALSE(transaction.failure()->commit_sent) << "so that it may be repeated";
+  }
+  EXPECT_TRUE(connection->usable());
+  EXPECT_EQ(ask("SELECT count(*) FROM t"), "0");
+}
+
+// What was sent waits for the end of the pipeline, and must not be taken along by the next transaction.
+TEST_F(ConnectionTest, ATripThatIsNotCommittedLeavesNothing) {
+  ask("CREATE TABLE t (x bigint)");
+  const auto connection = connect();
+  {
+    Transaction forgotten(*connection, Transaction::Kind::kOneTrip);
+    forgotten.send(sql("INSERT INTO t VALUES (1)"));
+  }
+  {
+    Transaction refused(*connection, Transaction::Kind::kOneTrip);
+    refused.send(sql("INSERT INTO t VALUES (2)"));
+    refused.fail({ErrorCode::kRefused, "not so"});
+    EXPECT_EQ(refused.commit().error(), (Error{ErrorCode::kRefused, "not so"}));
+  }
+  EXPECT_TRUE(connection->usable());
+  Transaction next(*connection, Transaction::Kind::kOneTrip);
+  next.send(sql("INSERT INTO t VALUES (3)"));
+  EXPECT_TRUE(next.commit().ok());
+  EXPECT_EQ(ask("SELECT string_agg(x::text, ' ' ORDER BY x) FROM t"), "3");
+}
+
+// No statement of ours can fail there. If one did, it would count as an unknown outcome, and the connection as lost.
+TEST_F(ConnectionTest, AnErrorAtTheEndOfATripIsAnUnknownOutcome) {
+  ask("CREATE TABLE t (x bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+  const auto connection = connect();
+  {
+    Transaction transaction(*connection, Transaction::Kind::kOneTrip);
+    transaction.send(sql("INSERT INTO t VALUES (1), (1)"));
+    EXPECT_EQ(transaction.commit().error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(transaction.failure()->commit_sent);
+  }
+  EXPECT_FALSE(connection->usable());
+}
+
+TEST_F(ConnectionTest, NobodyWaitsInTheMiddleOfATrip) {
+  const auto connection = connect();
+  Transaction transaction(*connection, Transaction::Kind::kOneTrip);
+  transaction.send(sql("SELECT 1"));
+  EXPECT_DEATH((void)transaction.wait(), "BEGIN");
+}
+
+TEST_F(ConnectionTest, OneTripIsReadCommittedAndMayWrite) {
+  ask("ALTER DATABASE " + name() + " SET default_transaction_isolation = 'serializable'; ALTER DATABASE " + name() +
+      " SET default_transaction_read_only = on");
+  const auto connection = connect();
+  Transaction transaction(*connection, Transaction::Kind::kOneTrip);
+  const auto ticket = transaction.send(
+      sql("SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')"));
+  EXPECT_TRUE(transaction.commit().ok());
+  EXPECT_EQ(transaction.rows(ticket)[0].text(0), "read committed");
+  EXPECT_EQ(transaction.rows(ticket)[0].text(1), "off");
+}
+
 TEST_F(ConnectionTest, ASnapshotSeesOneMomentAndChangesNothing) {
   ask("CREATE TABLE t AS SELECT 1 AS x");
   const auto connection = connect();

@@ -8,14 +8,14 @@
 namespace horae::postgres {
 namespace {
 
-FreshPriorities fresh_priorities(const std::vector<NewEntry>& entries) {
-  FreshPriorities fresh;
+std::map<int, std::int16_t> highest_priorities(const std::vector<NewEntry>& entries) {
+  std::map<int, std::int16_t> highest;
   for (const NewEntry& entry : entries) {
     const auto priority = static_cast<std::int16_t>(entry.submission->task.priority);
-    const auto [found, is_first] = fresh.emplace(entry.queue, priority);
+    const auto [found, is_first] = highest.emplace(entry.queue, priority);
     if (!is_first) found->second = std::max(found->second, priority);
   }
-  return fresh;
+  return highest;
 }
 
 }  // namespace
@@ -91,15 +91,23 @@ Result<void> Exchanger::claim(const Bundle& calls, Done& done) {
   return {};
 }
 
+// New tasks of the only queue that is claimed from begin with the claim: what it takes need not be made ready first.
 Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& done) {
-  const auto happened = pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
+  const auto only_queue = parts.claim ? parts.claim->only_queue() : std::nullopt;
+  FreshTasks fresh;
+  auto begin = Insertion::Begin::kHere;
+  if (parts.entries) {
+    if (auto ranges = only_queue ? ready_ranges(*parts.entries, *only_queue) : std::nullopt) {
+      begin = Insertion::Begin::kWithClaim;
+      fresh.beginning = std::move(*ranges);
+    } else {
+      fresh.made_ready = highest_priorities(*parts.entries);
+    }
+  }
+  const auto body = [&](Transaction& transaction) -> Result<bool> {
     if (parts.leases) send_completion(transaction, *parts.leases);
     std::optional<Insertion> insertion;
-    FreshPriorities fresh;
-    if (parts.entries) {
-      insertion.emplace(transaction, *parts.entries);
-      fresh = fresh_priorities(*parts.entries);
-    }
+    if (parts.entries) insertion.emplace(transaction, *parts.entries, begin);
     if (parts.claim) parts.claim->send(transaction, fresh);
     if (auto committed = transaction.commit(); !committed.ok()) {
       const Failure& failure = *transaction.failure();
@@ -113,7 +121,9 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
     }
     if (parts.claim) parts.claim->read(transaction);
     return true;
-  });
+  };
+  const bool waits = parts.claim && !only_queue;
+  const auto happened = waits ? pool_.transact<bool>(body) : pool_.transact_in_one_trip<bool>(body);
   if (!happened.ok()) return happened.error();
   if (!*happened || !parts.claim) return {};
   auto claimed = parts.claim->finish();

@@ -138,16 +138,43 @@ void insert_rows(Transaction& transaction, const Entries& entries) {
   }
 }
 
+// The first and the last one of each range.
+std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges_of(const Entries& entries) {
+  std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges;
+  for_each_range(
+      entries, [](const NewEntry& entry) { return entry.number; },
+      [](const NewEntry& a, const NewEntry& b) { return begin_alike(a.submission->task, b.submission->task); },
+      [&](const NewEntry& first, const NewEntry& last) { ranges.emplace_back(&first, &last); });
+  return ranges;
+}
+
 }  // namespace
 
-Insertion::Insertion(Transaction& transaction, std::vector<NewEntry> entries)
+std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries, int queue) {
+  const bool all_ready = std::ranges::all_of(entries, [&](const NewEntry& entry) {
+    return entry.queue == queue && !entry.submission->task.run_at && !entry.submission->start;
+  });
+  if (!all_ready) return std::nullopt;
+  std::vector<FreshRange> fresh;
+  for (const auto& [first, last] : ranges_of(entries)) {
+    const NewTask& task = first->submission->task;
+    fresh.push_back({.range = {first->number, last->number},
+                     .priority = static_cast<std::int16_t>(task.priority),
+                     .max_attempts = limit_of(task),
+                     .recurring = task.recurring});
+  }
+  if (fresh.size() > ValuesStatement::kMostRows) return std::nullopt;
+  return fresh;
+}
+
+Insertion::Insertion(Transaction& transaction, std::vector<NewEntry> entries, Begin begin)
     : transaction_(transaction), entries_(std::move(entries)) {
   insert_rows(transaction, entries_);
-  begin();
+  if (begin == Begin::kHere) begin_here();
 }
 
 // Puts the new tasks where they begin: running, ready, or scheduled if they are due later.
-void Insertion::begin() {
+void Insertion::begin_here() {
   Entries waiting, started;
   for (const NewEntry& entry : entries_) (entry.submission->start ? started : waiting).push_back(entry);
   kMakeRunning.send(transaction_, started, [](const NewEntry& entry, Params& params) {
@@ -156,11 +183,7 @@ void Insertion::begin() {
     params.add(entry.number).add(std::int32_t{entry.queue}).add(static_cast<std::int16_t>(task.priority));
     params.add(limit_of(task)).add(task.recurring).add(start.owner).add(start.token).add(start.lease);
   });
-  std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges;  // by their first and last
-  for_each_range(
-      waiting, [](const NewEntry& entry) { return entry.number; },
-      [](const NewEntry& a, const NewEntry& b) { return begin_alike(a.submission->task, b.submission->task); },
-      [&](const NewEntry& first, const NewEntry& last) { ranges.emplace_back(&first, &last); });
+  auto ranges = ranges_of(waiting);
   const auto write = [](const auto& range, Params& params) {
     const NewTask& task = range.first->submission->task;
     params.add(range.first->number).add(range.second->number).add(std::int32_t{range.first->queue});

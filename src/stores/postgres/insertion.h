@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "store/submission.h"
@@ -10,6 +11,7 @@
 #include "stores/postgres/floors.h"
 #include "stores/postgres/known_tasks.h"
 #include "stores/postgres/ranges.h"
+#include "stores/postgres/take_head.h"
 
 namespace horae::postgres {
 
@@ -23,11 +25,18 @@ struct NewEntry {
   bool is_guarded = false;  // its id does not tell its day: task_id keeps it unique
 };
 
+// The ranges in which they become ready at once. Nothing if one of them does not: it is of another queue, due later, or
+// starts at once; or if they are more than one statement takes. In the order of their numbers.
+std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries, int queue);
+
 // Sends the statements that store new tasks; they wait for nobody, unless somebody stores the same ids just then.
 class Insertion {
  public:
+  // Whether it also puts them where they begin, or leaves that to a claim (FreshTasks::beginning).
+  enum class Begin { kHere, kWithClaim };
+
   // In the order of their numbers. The transaction outlives the insertion.
-  Insertion(Transaction& transaction, std::vector<NewEntry> entries);
+  Insertion(Transaction& transaction, std::vector<NewEntry> entries, Begin begin = Begin::kHere);
 
   // True if they cannot be stored as they are: an id was there already, or the day of a number is gone. Nothing of the
   // transaction has happened then.
@@ -41,7 +50,7 @@ class Insertion {
   void note(KnownTasks& known, Floors& floors) const;
 
  private:
-  void begin();
+  void begin_here();
   std::vector<Range> scheduled() const;
 
   Transaction& transaction_;

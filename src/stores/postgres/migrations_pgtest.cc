@@ -46,7 +46,9 @@ TEST_F(MigrationsTest, GoOnFromWhereTheyWere) {
       "uuid);"
       "INSERT INTO lease (token, started_at) SELECT '0190f7c2-0a1b-7c3d-8e4f-0123456789ab', now();"
       "CREATE INDEX lease_expires ON lease (expires, lo);"
-      "CREATE TABLE delayed (lo bigint, due timestamptz); CREATE INDEX delayed_due ON delayed (due, lo)");
+      "CREATE TABLE delayed (lo bigint, due timestamptz); CREATE INDEX delayed_due ON delayed (due, lo);"
+      "CREATE TABLE run (queue integer, rank bigint, at bigint, lo bigint);"
+      "CREATE INDEX run_order ON run (queue, rank, at, lo)");
   const auto connection = connect();
   EXPECT_EQ(migrate_database(*connection, false).value().from, 1);
   EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));

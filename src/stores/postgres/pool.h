@@ -41,6 +41,12 @@ class Pool {
     return run<T>(Transaction::Kind::kChange, body);
   }
 
+  // The same for a body that waits for nothing before it commits.
+  template <typename T, typename Body>
+  Result<T> transact_in_one_trip(Body body) {
+    return run<T>(Transaction::Kind::kOneTrip, body);
+  }
+
   // The same for reading: all statements see one moment.
   template <typename T, typename Body>
   Result<T> look(Body body) {

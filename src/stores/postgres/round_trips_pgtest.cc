@@ -217,6 +217,15 @@ TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
   EXPECT_EQ(left(), "0");
 }
 
+TEST_F(RoundTrips, NewTasksThatAreClaimedAtOnceNeverLieAmongTheReadyOnes) {
+  const auto done = completions(submit_and_claim(8));
+  ask("truncate run");
+  EXPECT_THAT(exchange(done, submissions(8), {wish(8)}).leased, ElementsAre(SizeIs(8)));
+  EXPECT_EQ(ask("select pg_relation_size('run')"), "0") << "not even of the gone";
+  EXPECT_THAT(exchange({}, submissions(8), {wish(5)}).leased, ElementsAre(SizeIs(5)));
+  EXPECT_EQ(ask("select string_agg((hi - lo + 1)::text, ' ' order by rank) from run"), "1 2");
+}
+
 TEST_F(RoundTrips, TwoIfSeveralClaim) {
   const auto done = completions(submit_and_claim(8));
   submit(8);

@@ -1,46 +1,32 @@
 #include "stores/postgres/settle_whole.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
-#include "base/check.h"
 #include "stores/postgres/places.h"
 #include "stores/postgres/values.h"
 
 namespace horae::postgres {
 namespace {
 
-// Finds the leases by their primary key and locks them in the order of their numbers, as everybody does. Whoever waited
-// for a lock sees the lease as it is afterwards: an extended one still fits, a cut one is gone. Only if none is missing
-// something is done. The number 0 belongs to no task and fills the list up. `answer` is selected from `whole`.
-ValuesStatement complete_whole_statement(const std::string& name, const std::string& answer) {
-  return {
-      name, "with told (lo, hi, attempt, owner, results) as (", 5,
-      "), held as materialized ("
-      "  select l.*, told.results from told cross join lateral (select * from lease"
-      "   where lease.lo = told.lo and lease.hi = told.hi and lease.attempt = told.attempt"
-      "   and lease.owner = told.owner and lease.recurring is null for update) as l"
-      "), whole as materialized ("
-      "  select * from held where (select count(*) from held) = (select count(*) from told where lo > 0)"
-      "), gone as ("
-      "  delete from lease where lo = any (array(select lo from whole))"
-      "), finished as ("
-      "  insert into outcome (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,"
-      "   finished_at)"
-      "  select lo, hi, queue, attempt, tries, run_at, 4, 3, owner, started_at, results, horae_now() from whole"
-      "), counted as ("
-      "  insert into tally (queue, state, n) select queue, 3, sum(hi - lo + 1) from whole group by queue"
-      ") " +
-          answer};
-}
-
-// Answers whether anything was done.
-const ValuesStatement kCompleteWhole = complete_whole_statement("complete_whole", "select exists (select from whole)");
-
-// Fails if nothing was done: Failure::unmet().
-const ValuesStatement kMustCompleteWhole =
-    complete_whole_statement("must_complete_whole", "select 1 / count(*) from whole");
+// Finds the leases by their primary key, in the order of their numbers, as everybody locks them; the array makes sure of
+// that, whatever the planner takes the table for. Whoever waited for a lease sees it as it is afterwards: an extended
+// one still fits, a cut one is gone. If one is missing it fails by the division: Failure::unmet(). The number 0 belongs
+// to no task and fills the list up.
+const ValuesStatement kCompleteWhole{
+    "complete_whole", "with told (lo, hi, attempt, owner, results) as (", 5,
+    "), gone as ("
+    "  delete from lease using told"
+    "  where lease.lo = any (array(select lo from told)) and lease.lo = told.lo and lease.hi = told.hi"
+    "   and lease.attempt = told.attempt and lease.owner = told.owner and lease.recurring is null"
+    "  returning lease.*, told.results"
+    "), finished as ("
+    "  insert into outcome (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,"
+    "   finished_at)"
+    "  select lo, hi, queue, attempt, tries, run_at, 4, 3, owner, started_at, results, horae_now() from gone"
+    "), counted as ("
+    "  insert into tally (queue, state, n) select queue, 3, sum(hi - lo + 1) from gone group by queue"
+    ") select 1 / ((select count(*) from gone) = (select count(*) from told where lo > 0))::integer"};
 
 static_assert(static_cast<int>(Event::kComplete) == 4 && static_cast<int>(State::kCompleted) == 3);
 
@@ -105,29 +91,20 @@ std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> 
   return all;
 }
 
-namespace {
-
-std::size_t send(Transaction& transaction, const ValuesStatement& statement, const std::vector<WholeLease>& leases) {
-  std::vector<WholeLease> filled_up = leases;
-  filled_up.resize(std::bit_ceil(leases.size()));  // so that it is one statement
-  const auto tickets = statement.send(transaction, filled_up, [](const WholeLease& each, Params& params) {
+void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases) {
+  kCompleteWhole.send_as_one(transaction, {}, leases, [](const WholeLease& each, Params& params) {
     params.add(each.range.lo).add(each.range.hi).add(std::int32_t{each.attempt}).add(each.owner).add(each.results);
   });
-  HORAE_CHECK(tickets.size() == 1, "all of them or none");
-  return tickets[0];
-}
-
-}  // namespace
-
-void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases) {
-  (void)send(transaction, kMustCompleteWhole, leases);
 }
 
 Result<bool> complete_whole(Pool& pool, const std::vector<WholeLease>& leases) {
-  return pool.transact<bool>([&](Transaction& transaction) -> Result<bool> {
-    const std::size_t ticket = send(transaction, kCompleteWhole, leases);
-    if (auto done = transaction.commit(); !done.ok()) return done.error();
-    return transaction.rows(ticket)[0].boolean(0);
+  return pool.transact_in_one_trip<bool>([&](Transaction& transaction) -> Result<bool> {
+    send_completion(transaction, leases);
+    if (auto done = transaction.commit(); !done.ok()) {
+      if (transaction.failure()->unmet()) return false;
+      return done.error();
+    }
+    return true;
   });
 }
 

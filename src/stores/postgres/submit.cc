@@ -179,7 +179,7 @@ Result<std::optional<std::vector<NewEntry>>> Submitter::prepare_quickly(std::spa
 
 Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(const std::vector<NewEntry>& entries) {
   using Answer = std::optional<std::vector<SubmitOutcome>>;
-  return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
+  return pool_.transact_in_one_trip<Answer>([&](Transaction& transaction) -> Result<Answer> {
     const Insertion insertion(transaction, entries);
     if (auto done = transaction.commit(); !done.ok()) {
       if (Insertion::was_refused(*transaction.failure())) return Answer();

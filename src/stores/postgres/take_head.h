@@ -15,6 +15,15 @@
 
 namespace horae::postgres {
 
+// New tasks of the wished queue, due at once: the transaction has stored their rows and leaves it to the claim to make
+// them ready. Those that the wish takes never have to be put among the ready ones.
+struct FreshRange {
+  Range range;
+  std::int16_t priority = 0;
+  std::optional<std::int32_t> max_attempts = {};
+  std::optional<Duration> recurring = {};
+};
+
 struct HeadWish {
   const ClaimWish* wish = nullptr;
   int queue = 0;
@@ -22,7 +31,7 @@ struct HeadWish {
   std::int64_t most = 0;   // look at so many ranges
 
   // The highest priority of tasks that this transaction made ready in the queue: the floor may lie above them.
-  std::optional<std::int16_t> fresh = {};
+  std::optional<std::int16_t> made_ready = {};
 };
 
 // Leased to the one who wished.
@@ -31,18 +40,19 @@ struct TakenRange {
   int attempt = 0;
   bool is_recurring = false;
   std::int64_t rank = 0;
-  bool has_rest = false;  // the end of its run stayed
 };
 
 struct TakenHead {
   Instant now;
-  std::vector<TakenRange> ranges;  // in the order of urgency
+  std::vector<TakenRange> ranges;         // in the order of urgency
+  std::vector<std::int64_t> left_behind;  // ranks of what this claim has put among the ready ones, or left in part
 };
 
-std::size_t send_take_head(Transaction& transaction, const HeadWish& wish);
+// `fresh` has ValuesStatement::kMostRows elements at most.
+std::size_t send_take_head(Transaction& transaction, const HeadWish& wish, const std::vector<FreshRange>& fresh = {});
 
-// After the commit. Nothing if it is not as simple as that: nothing was found, or the wish needs more ranges than it
-// was to look at. Then nothing was taken.
-std::optional<TakenHead> read_taken_head(const Transaction& transaction, std::size_t ticket);
+// After the commit. It has taken nothing if it is not as simple as that: nothing was found, or the wish needs more
+// ranges than it was to look at. Fresh tasks are ready then.
+TakenHead read_taken_head(const Transaction& transaction, std::size_t ticket);
 
 }  // namespace horae::postgres

@@ -5,10 +5,10 @@
 namespace horae::postgres {
 
 ValuesStatement::ValuesStatement(const std::string& name, const std::string& before, int columns,
-                                 const std::string& after, const std::string& more) {
+                                 const std::string& after, const std::string& more, int fixed) {
   for (std::size_t size = 1; size <= kMostRows; size *= 2) {
     std::string list;
-    int parameter = 0;
+    int parameter = fixed;
     for (std::size_t row = 0; row < size; ++row) {
       list += row == 0 ? "(" : ", (";
       for (int column = 0; column < columns; ++column)
