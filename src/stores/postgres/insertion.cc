@@ -11,12 +11,12 @@
 namespace horae::postgres {
 namespace {
 
-// Most tasks leave everything but these to the defaults.
+// Most tasks leave everything but these to the defaults. Only the specs are unnested: each further array would be
+// materialised by itself, and one whose elements are all of one size tells any of them at once.
 const Sql kInsertPlainTasks{"insert_plain_tasks",
                             "insert into task (seq, id, created_at, queue, priority, spec)"
-                            " select seq, id, horae_now(), queue, priority, spec"
-                            " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[])"
-                            " as d(seq, id, queue, priority, spec)"};
+                            " select ($1::bigint[])[i], ($2::uuid[])[i], horae_now(), ($3::integer[])[i],"
+                            " ($4::smallint[])[i], spec from unnest($5::text[]) with ordinality as d(spec, i)"};
 
 const Sql kInsertTasks{
     "insert_tasks",
