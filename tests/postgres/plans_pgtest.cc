@@ -251,7 +251,7 @@ class PlansAmongTies : public Plans {
 
   // Each in a range of its own, without a task: of those nothing is asked here. Their numbers are of a day that exists.
   void fill(const std::string& insert) {
-    administrate("truncate run, lease, delayed; insert into " + insert +
+    administrate("truncate run, lease, delayed, outcome; insert into " + insert +
                  " from (select n, n + (max(day.no) << 40) as lo, (select max(no) from queue) as queue,"
                  " timestamptz '2026-01-01' as moment from day, generate_series(1, " +
                  std::to_string(kTies) + ") as n group by n) as tie; update control set stamp = horae_now()");
@@ -333,6 +333,22 @@ TEST_F(PlansAmongTies, APageOfScheduledTasksReadsNoMoreThanThePage) {
           ASSERT_NE(page.next, "");
           query.cursor = page.next;
         }
+      });
+}
+
+// What has just ended is far from its retention, and there may be millions of it. Only the newest blocks, which the index
+// does not know yet, are read.
+TEST_F(PlansAmongTies, PurgingReadsLittleOfWhatIsRecent) {
+  const std::string outcomes = "outcome_d" + database_.value("select max(no) from day");
+  expect_few_rows(
+      outcomes, kBatches * kTies / 10,
+      [&] {
+        fill(outcomes +
+             " (lo, hi, queue, state, attempt, tries, finished_at)"
+             " select lo, lo, queue, 3, 1, 0, horae_now()");
+      },
+      [this] {
+        for (int i = 0; i < kBatches; ++i) EXPECT_EQ(store_->tasks().purge(kBatch).value().purged, 0U);
       });
 }
 

@@ -71,6 +71,9 @@ const Sql kIdsOf{
 
 // ---- Purge ----
 
+// In the transactions that look for old ends: the index for that, outcome_finished, gives nothing but bitmaps, which
+// sessions otherwise do without (connection.cc).
+const Sql kAllowBitmaps{"allow_bitmaps", "select set_config('enable_bitmapscan', 'on', true)"};
 // One purge at a time: two that each took a part of a range would both leave its row of the trail to the other.
 const Sql kPurgeAlone{"purge_alone", "select pg_advisory_xact_lock(7205759403792795)"};
 const Sql kRetention{"retention", "select horae_now(), min(retention) from queue"};
@@ -317,6 +320,7 @@ Result<std::size_t> Upkeep::drop_days() {
   std::size_t purged = 0;
   for (const std::int64_t day : *days) {
     const auto dropped = pool_.transact<std::size_t>([&](Transaction& transaction) -> Result<std::size_t> {
+      transaction.send(kAllowBitmaps);
       const std::size_t answer = transaction.send(kDropDay, Params::of(day));
       if (auto done = transaction.commit(); !done.ok()) {
         if (transaction.failure()->sqlstate == "55P03") return std::size_t{0};  // somebody works there: another time
@@ -336,6 +340,7 @@ Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
   if (auto folded = fold_tally(pool_); !folded.ok()) return folded.error();
   return pool_.transact<PurgeOutcome>([&](Transaction& transaction) -> Result<PurgeOutcome> {
     PurgeOutcome outcome{.purged = *dropped};
+    transaction.send(kAllowBitmaps);
     transaction.send(kPurgeAlone);
     const Rows retention = transaction.run(kRetention);
     if (transaction.failed()) return transaction.failure()->error;
