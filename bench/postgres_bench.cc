@@ -35,6 +35,7 @@ namespace {
 constexpr int kRounds = 7;
 constexpr int kPriorities = 4;
 constexpr double kSeconds = 4.0;
+constexpr int kBacklog = 50'000;
 constexpr std::chrono::duration<double> kWarmUp{0.3};  // plans are made, caches filled
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
 
@@ -260,13 +261,16 @@ Spread ratio_of(const std::vector<Figures>& ours, const std::vector<Figures>& ot
   return spread_of(ratios);
 }
 
-// For a while, and alone on the server: the pages and the vacuum of what came before would slow it down.
-Figures measure_alone(World& world, const Kind& kind, int connections, int batch) {
+// For a while, and alone on the server: the pages and the vacuum of what came before would slow it down. `backlog` tasks
+// are ready before it begins, and as many stay so.
+Figures measure_alone(World& world, const Kind& kind, int connections, int batch, int backlog) {
   const std::string url = world.server().make_database();
+  Workers workers = kind.connect(url, connections);
+  for (int ready = 0; ready < backlog; ready += batch) workers.front()->submit(tasks(batch));
   world.server().run_sql("checkpoint", "postgres");
   Figures figures;
   {
-    const Load load(kind.connect(url, connections), batch, kind.way);
+    const Load load(std::move(workers), batch, kind.way);
     std::this_thread::sleep_for(kWarmUp);
     figures = load.measure(world.meter(), kSeconds);
   }
@@ -274,12 +278,19 @@ Figures measure_alone(World& world, const Kind& kind, int connections, int batch
   return figures;
 }
 
+// How `pg.NAME.b100` is called: a life in one transaction, by calls, or beside many tasks that wait.
+std::string name_of(Way way, int backlog) {
+  if (backlog > 0) return "backlog";
+  return way == Way::kCalls ? "calls" : "life";
+}
+
 void compare_lives(World& world, Way way, const std::vector<int>& connection_counts, const std::vector<int>& batches,
-                   Results& results) {
-  fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n{}\n\n",
+                   Results& results, int backlog = 0) {
+  fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n{}\n",
              kRounds, kSeconds,
              way == Way::kCalls ? "A transaction for each call: submit, claim, complete"
                                 : "One transaction for all three: complete what was claimed, submit, claim");
+  fmt::print("{} tasks are ready at any time\n\n", backlog);
   fmt::print("{:>5} {:>5}  {:<14} {:>9} {:>10} {:>12} {:>12}   {}\n", "conns", "batch", "what", "lives/s", "WAL B/life",
              "server us", "client us", "store : this (quartiles)");
   for (const int connections : connection_counts) {
@@ -287,7 +298,7 @@ void compare_lives(World& world, Way way, const std::vector<int>& connection_cou
       std::map<std::string, std::vector<Figures>> rounds;
       const auto kinds = World::kinds(way);
       for (int round = 0; round < kRounds; ++round) {
-        for (const Kind& kind : kinds) rounds[kind.name].push_back(measure_alone(world, kind, connections, batch));
+        for (const Kind& kind : kinds) rounds[kind.name].push_back(measure_alone(world, kind, connections, batch, backlog));
       }
       for (const Kind& kind : kinds) {
         const auto& figures = rounds[kind.name];
@@ -298,7 +309,7 @@ void compare_lives(World& world, Way way, const std::vector<int>& connection_cou
       }
       // The headline is what four connections reach together.
       const std::string name =
-          fmt::format("pg.{}.b{}{}", way == Way::kCalls ? "calls" : "life", batch, connections == 4 ? "" : ".c1");
+          fmt::format("pg.{}.b{}{}", name_of(way, backlog), batch, connections == 4 ? "" : ".c1");
       results.emplace_back(name + ".vs_floor", ratio_of(rounds["store"], rounds["floor"]).median);
       double vs_plain = ratio_of(rounds["store"], rounds["plain"]).median;
       if (rounds.contains("plain by calls")) {
@@ -307,7 +318,7 @@ void compare_lives(World& world, Way way, const std::vector<int>& connection_cou
       results.emplace_back(name + ".vs_plain", vs_plain);
       results.emplace_back(name + ".per_s", median_of(rounds["store"], &Figures::per_s));
       results.emplace_back(name + ".server_cpu_us", median_of(rounds["store"], &Figures::server_cpu_us));
-      if (connections == 4 && way == Way::kExchange) {
+      if (connections == 4 && way == Way::kExchange && backlog == 0) {
         results.emplace_back(fmt::format("pg.wal_per_life.b{}", batch),
                              median_of(rounds["store"], &Figures::wal_bytes));
       }
@@ -449,10 +460,12 @@ int main(int count, char** arguments) {
   if (is_wanted("life")) {
     compare_lives(world, Way::kExchange, {1, 4}, {1, 10, 100, 1000}, results);
     compare_lives(world, Way::kCalls, {4}, {100, 1000}, results);
+    compare_lives(world, Way::kExchange, {4}, {100}, results, kBacklog);
   }
   if (!wanted.empty() && is_wanted("quick")) {
     compare_lives(world, Way::kExchange, {4}, {100, 1000}, results);
     compare_lives(world, Way::kCalls, {4}, {100}, results);
+    compare_lives(world, Way::kExchange, {4}, {100}, results, kBacklog);
   }
   if (is_wanted("combiner")) compare_callers(world, results);
   if (is_wanted("archive")) compare_archives(world, results);

@@ -35,9 +35,12 @@ const Sql kFindRequests{
     " left join task_id as i on i.id = t.id and i.seq = t.seq"
     " left join task_key as k on k.queue = t.queue and k.key = t.key and k.seq = t.seq"};
 
-// Tasks that begin alike get numbers that follow one another. Otherwise the order of the batch stays.
-bool comes_before(const NewTask& a, const NewTask& b) {
-  if (a.queue != b.queue) return a.queue < b.queue;
+// Tasks that begin alike get numbers of the same day that follow one another. Otherwise the order of the batch stays.
+bool comes_before(const NewEntry& first, const NewEntry& second) {
+  if (first.day != second.day) return first.day < second.day;
+  if (first.queue != second.queue) return first.queue < second.queue;
+  const NewTask& a = first.submission->task;
+  const NewTask& b = second.submission->task;
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.run_at != b.run_at) return a.run_at < b.run_at;
   if (a.recurring != b.recurring) return a.recurring < b.recurring;
@@ -152,9 +155,7 @@ Result<std::vector<NewEntry>> Submitter::number(std::span<const Submission> subm
                        .is_guarded = !goes_there});
     ++counts[entries.back().day];
   }
-  std::ranges::stable_sort(entries, [](const NewEntry& a, const NewEntry& b) {
-    return a.day != b.day ? a.day < b.day : comes_before(a.submission->task, b.submission->task);
-  });
+  std::ranges::stable_sort(entries, comes_before);
   auto entry = entries.begin();
   for (const auto& [day, count] : counts) {
     const auto numbers = days_.take(day, count);
