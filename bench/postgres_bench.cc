@@ -261,8 +261,8 @@ Spread ratio_of(const std::vector<Figures>& ours, const std::vector<Figures>& ot
   return spread_of(ratios);
 }
 
-// For a while, and alone on the server: the pages and the vacuum of what came before would slow it down. `backlog` tasks
-// are ready before it begins, and as many stay so.
+// For a while, and alone on the server: the pages and the vacuum of what came before would slow it down. `backlog`
+// tasks are ready before it begins, and as many stay so.
 Figures measure_alone(World& world, const Kind& kind, int connections, int batch, int backlog) {
   const std::string url = world.server().make_database();
   Workers workers = kind.connect(url, connections);
@@ -298,7 +298,8 @@ void compare_lives(World& world, Way way, const std::vector<int>& connection_cou
       std::map<std::string, std::vector<Figures>> rounds;
       const auto kinds = World::kinds(way);
       for (int round = 0; round < kRounds; ++round) {
-        for (const Kind& kind : kinds) rounds[kind.name].push_back(measure_alone(world, kind, connections, batch, backlog));
+        for (const Kind& kind : kinds)
+          rounds[kind.name].push_back(measure_alone(world, kind, connections, batch, backlog));
       }
       for (const Kind& kind : kinds) {
         const auto& figures = rounds[kind.name];
@@ -308,8 +309,7 @@ void compare_lives(World& world, Way way, const std::vector<int>& connection_cou
                    kind.name == "store" ? "" : to_string(ratio_of(rounds["store"], figures)));
       }
       // The headline is what four connections reach together.
-      const std::string name =
-          fmt::format("pg.{}.b{}{}", name_of(way, backlog), batch, connections == 4 ? "" : ".c1");
+      const std::string name = fmt::format("pg.{}.b{}{}", name_of(way, backlog), batch, connections == 4 ? "" : ".c1");
       results.emplace_back(name + ".vs_floor", ratio_of(rounds["store"], rounds["floor"]).median);
       double vs_plain = ratio_of(rounds["store"], rounds["plain"]).median;
       if (rounds.contains("plain by calls")) {

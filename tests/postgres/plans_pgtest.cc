@@ -203,7 +203,8 @@ TEST_F(Plans, ClaimsDoNotWalkOverAllThatIsReady) {
   live_whole_lives();
   close();
   // The first claim of a session looks with care, and may look again.
-  EXPECT_LE(scans_of("run_order") - before, kRounds + 2) << "a claim looks for the head of the queue there, and no more";
+  EXPECT_LE(scans_of("run_order") - before, kRounds + 2)
+      << "a claim looks for the head of the queue there, and no more";
 }
 
 // Gets and cancels know the number of a task, so the indexes by rank and by time are not for them.
@@ -336,8 +337,8 @@ TEST_F(PlansAmongTies, APageOfScheduledTasksReadsNoMoreThanThePage) {
       });
 }
 
-// What has just ended is far from its retention, and there may be millions of it. Only the newest blocks, which the index
-// does not know yet, are read.
+// What has just ended is far from its retention, and there may be millions of it. Only the newest blocks, which the
+// index does not know yet, are read.
 TEST_F(PlansAmongTies, PurgingReadsLittleOfWhatIsRecent) {
   const std::string outcomes = "outcome_d" + database_.value("select max(no) from day");
   expect_few_rows(

@@ -34,9 +34,8 @@ const Sql kLockHeads{
 const Sql kWaitForOthers{
     "wait_for_others",
     "select r.lo from unnest($1::integer[]) as w(no) join queue as q on q.no = w.no and not q.paused"
-    " cross join lateral (select lo from run where run.queue = q.no order by run.queue, run.rank, run.at, run.lo + 0 limit "
-    "1"
-    " for update) as r"
+    " cross join lateral (select lo from run where run.queue = q.no"
+    "  order by run.queue, run.rank, run.at, run.lo + 0 limit 1 for update) as r"
     " where not (select stopped from control) limit 1"};
 const Sql kIsAnyReady{"is_any_ready",
                       "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};

@@ -22,8 +22,8 @@ constexpr int kBinary = 1;
 // What every session needs. Generic plans, because ours do not depend on the values, and planning costs more than the
 // statements do; no JIT, which takes milliseconds to win microseconds. A node that dies or stands still in the middle
 // of a transaction, without a word to the server, keeps its locks for 20 s, not for hours.
-// Plain index scans instead of bitmaps, which cost more for a few rows and never mark the entries of rows that are gone.
-// Isolation and access are for transactions without BEGIN.
+// Plain index scans instead of bitmaps, which cost more for a few rows and never mark the entries of rows that are
+// gone. Isolation and access are for transactions without BEGIN.
 constexpr const char* kSettings =
     "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;"
     " SET timezone = 'UTC'; SET idle_in_transaction_session_timeout = '20s';"

@@ -9,10 +9,10 @@
 namespace horae::postgres {
 namespace {
 
-// Finds the leases by their primary key, in the order of their numbers, as everybody locks them; the array makes sure of
-// that, whatever the planner takes the table for. Whoever waited for a lease sees it as it is afterwards: an extended
-// one still fits, a cut one is gone. If one is missing it fails by the division: Failure::unmet(). The number 0 belongs
-// to no task and fills the list up.
+// Finds the leases by their primary key, in the order of their numbers, as everybody locks them; the array makes sure
+// of that, whatever the planner takes the table for. Whoever waited for a lease sees it as it is afterwards: an
+// extended one still fits, a cut one is gone. If one is missing it fails by the division: Failure::unmet(). The number
+// 0 belongs to no task and fills the list up.
 const ValuesStatement kCompleteWhole{
     "complete_whole", "with told (lo, hi, attempt, owner, results) as (", 5,
     "), gone as ("
