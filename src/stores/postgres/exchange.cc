@@ -111,10 +111,14 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
     if (parts.claim) parts.claim->send(transaction, fresh);
     if (auto committed = transaction.commit(); !committed.ok()) {
       const Failure& failure = *transaction.failure();
+      if (failure.unmet()) known_.forget_leases(calls.settlements);
       if (failure.unmet() || Insertion::was_refused(failure)) return false;
       return committed.error();
     }
-    if (parts.leases) done.settled = completed_outcomes(calls.settlements);
+    if (parts.leases) {
+      done.settled = completed_outcomes(calls.settlements);
+      known_.forget_leases(calls.settlements);
+    }
     if (insertion) {
       done.submitted = insertion->outcomes();
       insertion->note(known_, floors_);

@@ -74,6 +74,16 @@ class KnownTasks {
     }
   }
 
+  // What was completed by its lease, or could not be: whoever says it again is looked at with care at once.
+  template <typename Settlements>
+  void forget_leases(const Settlements& settlements) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : settlements) {
+      Slot& slot = slot_of(each.number);
+      if (slot.number == each.number) slot.lease.reset();
+    }
+  }
+
   // The lease of each settlement's task. Nothing unless all of them are known, and each number to be that of its id.
   template <typename Settlements>
   std::optional<std::vector<KnownLease>> leases_of(const Settlements& settlements) {

@@ -48,6 +48,7 @@ TEST_F(MigrationsTest, GoOnFromWhereTheyWere) {
       "CREATE INDEX lease_expires ON lease (expires, lo);"
       "CREATE TABLE delayed (lo bigint, due timestamptz); CREATE INDEX delayed_due ON delayed (due, lo);"
       "CREATE TABLE run (queue integer, rank bigint, at bigint, lo bigint);"
+      "CREATE TABLE outcome (queue integer, lo bigint); CREATE INDEX outcome_queue ON outcome (queue, lo);"
       "CREATE INDEX run_order ON run (queue, rank, at, lo)");
   const auto connection = connect();
   EXPECT_EQ(migrate_database(*connection, false).value().from, 1);

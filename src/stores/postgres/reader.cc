@@ -204,11 +204,14 @@ RangesOfList ranges_of_list(const ListQuery& query, const QueuesOfScope& scope, 
            "select started_at, 0::bigint, lo, hi from lease where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
                of_queue.sql + " order by started_at, lo limit $4::bigint"},
           params.add(since).add(from.number).add(most)};
-    case ListKind::kFinished:
-      return {
-          {"list_finished" + of_queue.suffix, "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint" +
-                                                  of_queue.sql + " order by lo desc limit $3::bigint"},
-          params.add(from.number).add(most)};
+    case ListKind::kFinished: {
+      // By outcome_queue for one queue (`lo + 0`: see migration 0009), else by the primary key.
+      const std::string order = query.queue && !scope ? "lo + 0" : "lo";
+      return {{"list_finished" + of_queue.suffix,
+               "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint and " + order + " < $2::bigint" +
+                   of_queue.sql + " order by " + order + " desc limit $3::bigint"},
+              params.add(from.number).add(most)};
+    }
     case ListKind::kAll:
       return {{"list_all",
                "select 0::bigint, 0::bigint, seq, seq from task where seq < $1::bigint order by seq desc"

@@ -581,6 +581,7 @@ Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> s
   if (const auto leases = whole_leases(settlements, known_)) {
     const auto completed = complete_whole(pool_, *leases);
     if (!completed.ok()) return completed.error();
+    known_.forget_leases(settlements);
     if (*completed) return completed_outcomes(settlements);
   }
   const bool is_confirmed = known_.confirm(settlements);

@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "stores/postgres/places.h"
 #include "stores/postgres/values.h"
 
 namespace horae::postgres {
 namespace {
 
-// Finds the leases by their primary key, in the order of their numbers, as everybody locks them; the array makes sure
-// of that, whatever the planner takes the table for. Whoever waited for a lease sees it as it is afterwards: an
-// extended one still fits, a cut one is gone. If one is missing it fails by the division: Failure::unmet(). The number
-// 0 belongs to no task and fills the list up.
+// Finds the leases by their primary key, in the order of their numbers, as everybody locks them: in that of the list,
+// which ascends, or of the index, as the planner likes; the array keeps it from reading all of it. Whoever waited for a
+// lease sees it as it is afterwards: an extended one still fits, a cut one is gone. If one is missing it fails by the
+// division: Failure::unmet(). The number 0 belongs to no task and fills the list up.
 const ValuesStatement kCompleteWhole{
     "complete_whole", "with told (lo, hi, attempt, owner, results) as (", 5,
     "), gone as ("
@@ -92,6 +93,8 @@ std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> 
 }
 
 void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases) {
+  HORAE_CHECK(std::ranges::is_sorted(leases, {}, [](const WholeLease& each) { return each.range.lo; }),
+              "everybody locks leases in the order of their numbers");
   kCompleteWhole.send_as_one(transaction, {}, leases, [](const WholeLease& each, Params& params) {
     params.add(each.range.lo).add(each.range.hi).add(std::int32_t{each.attempt}).add(each.owner).add(each.results);
   });

@@ -11,6 +11,9 @@
 namespace horae::postgres {
 namespace {
 
+const std::string kColumns =
+    "queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner";
+
 // Reads the head of run_order and leaves to others what they have locked, under the conditions of lock_heads in
 // claim.cc; puts the fresh ranges beside it, as make_ready of insertion.cc would have made them; and gives the wish the
 // first of both. `upto` is the last number that it gets of a range; below its first one if it gets none. If all ranges
@@ -18,16 +21,14 @@ namespace {
 // a ready one is locked here and never updated. The number 0 belongs to no task and fills the list of fresh ones up.
 // $1 queue, $2 floor, $3 no floor, $4 at most so many ranges, $5 so many tasks, $6 owner, $7 token, $8 length,
 // $9 highest priority of tasks that this transaction made ready, or null; then the fresh ranges
-const std::string kColumns =
-    "queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner";
 const ValuesStatement kTakeHead{
     "take_head",
     "with fresh (lo, hi, priority, max_attempts, recurring) as (",
     5,
     "), wished as materialized ("
-    "  select q.no, q.rate, q.paused or control.stopped as closed, s.second,"
+    "  select q.no, q.rate, q.paused or coalesce((select stopped from control), true) as closed, s.second,"
     "   q.base + q.rate * (s.second - q.since) as rank_of_zero"
-    "  from queue as q, control, (select floor(extract(epoch from horae_now()))::bigint as second) as s"
+    "  from queue as q, (select floor(extract(epoch from horae_now()))::bigint as second) as s"
     "  where q.no = $1::integer"
     "), head as materialized ("
     "  select place, lo, hi, " +

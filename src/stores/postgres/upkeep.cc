@@ -71,9 +71,10 @@ const Sql kIdsOf{
 
 // ---- Purge ----
 
-// In the transactions that look for old ends: the index for that, outcome_finished, gives nothing but bitmaps, which
-// sessions otherwise do without (connection.cc).
+// Around what looks for old ends: the index for that, outcome_finished, gives nothing but bitmaps, which sessions
+// otherwise do without (connection.cc).
 const Sql kAllowBitmaps{"allow_bitmaps", "select set_config('enable_bitmapscan', 'on', true)"};
+const Sql kForbidBitmaps{"forbid_bitmaps", "select set_config('enable_bitmapscan', 'off', true)"};
 // One purge at a time: two that each took a part of a range would both leave its row of the trail to the other.
 const Sql kPurgeAlone{"purge_alone", "select pg_advisory_xact_lock(7205759403792795)"};
 const Sql kRetention{"retention", "select horae_now(), min(retention) from queue"};
@@ -353,6 +354,7 @@ Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
     // One more than asked for, to know whether there is more.
     const Rows locked = transaction.run(
         kLockPurgeable, Params::of(static_cast<std::int64_t>(max + 1), newest, std::int64_t{purge_delay_.count()}));
+    transaction.send(kForbidBitmaps);
     std::vector<Range> ranges;
     std::vector<std::int64_t> whole;
     std::vector<std::int32_t> queues;
