@@ -7,9 +7,6 @@
 namespace horae {
 namespace {
 
-// The tick that tells the others, and two more: they look once a second as we do, but not quite at the same pace.
-constexpr int kTicksUntilHeard = 3;
-
 constexpr Duration kSaidEach = std::chrono::seconds(1);  // that a deaf node misses everything
 
 }  // namespace
@@ -40,34 +37,21 @@ void ExchangeOfHints::on_first_reader() {
 
 void ExchangeOfHints::set_wants(bool wants) {
   wants_them_ = wants;
-  ticks_until_heard_ = wants ? kTicksUntilHeard : 0;
   ways_.set_wants_hints(wants);
 }
 
 void ExchangeOfHints::on_tick(const Tick& tick) {
-  others_want_them_ = tick.peers_want_hints;
+  // In this order: what happens after they were told of losses is told.
+  const bool did_want = others_want_them_.exchange(tick.peers_want_hints);
+  if (tick.peers_want_hints && !did_want) ways_.tell_of_losses();
   bool is_missing = false;
   {
     const std::lock_guard lock(mutex_);
-    is_missing = is_something_missing(tick);
-    last_tick_ = tick.now;
+    const bool has_readers = ring_.readers() > 0;
+    if (has_readers != wants_them_) set_wants(has_readers);
+    is_missing = has_readers && tick.peers > 0 && ways_.is_deaf() && is_time_to_say_so(tick.now);
   }
   if (is_missing) ring_.lose();
-}
-
-bool ExchangeOfHints::is_something_missing(const Tick& tick) {
-  const bool was_gone = last_tick_ && tick.now - *last_tick_ > kNodeIsGoneAfter;
-  const bool has_readers = ring_.readers() > 0;
-  if (has_readers != wants_them_) {
-    set_wants(has_readers);
-    return false;
-  }
-  if (!has_readers) return false;
-  if (was_gone) ticks_until_heard_ = kTicksUntilHeard;
-  if (tick.peers == 0) return was_gone;
-  if (ways_.is_deaf()) return is_time_to_say_so(tick.now);
-  if (ticks_until_heard_ == 0) return false;
-  return --ticks_until_heard_ < kTicksUntilHeard - 1 || was_gone;
 }
 
 bool ExchangeOfHints::is_time_to_say_so(Instant now) {

@@ -17,6 +17,7 @@ namespace horae {
 // The engine, as far as it is asked here; nothing is, before the first tick or the first reader.
 struct HintWays {
   std::function<void(std::string)> tell_others;  // Engine::hint()
+  std::function<void()> tell_of_losses;          // Engine::hints_lost()
   std::function<void(bool)> set_wants_hints;     // the others know it a tick later
   std::function<bool()> is_deaf;                 // what the others tell does not arrive
 };
@@ -34,8 +35,8 @@ class ExchangeOfHints {
   void hear(const std::vector<std::string>& hints, bool lost);
 
   // Once a second, or more often: whether others want hints, and whether we do. Readers look again (EventRing::lose())
-  // where something is missing: what others did before they knew that somebody reads here; what they did while they
-  // took this node for gone; and all that they do if it cannot be heard, which is said once a second.
+  // where something is missing. Whoever learns that others want hints tells them that it had none for them until now:
+  // only it knows when that was. A node that cannot hear the others says once a second that all is missing.
   void on_tick(const Tick& tick);
 
  private:
@@ -43,7 +44,6 @@ class ExchangeOfHints {
 
   // With mutex_ held.
   void set_wants(bool wants);
-  bool is_something_missing(const Tick& tick);
   bool is_time_to_say_so(Instant now);
 
   EventRing& ring_;
@@ -52,9 +52,7 @@ class ExchangeOfHints {
 
   std::mutex mutex_;
   bool wants_them_ = false;           // guarded by mutex_
-  int ticks_until_heard_ = 0;         // guarded by mutex_
-  std::optional<Instant> last_tick_;  // guarded by mutex_; the store's clock
-  std::optional<Instant> last_lost_;  // guarded by mutex_; the same
+  std::optional<Instant> last_lost_;  // guarded by mutex_; the store's clock
 };
 
 }  // namespace horae

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 
 namespace horae {
 namespace {
@@ -33,23 +34,25 @@ class ExchangeOfHintsTest : public ::testing::Test {
     return losses();
   }
 
-  void let_others_hear() {
-    for (int i = 0; i < 5; ++i) tick();
-    (void)losses();
-  }
-
   EventRing::ReaderId read() {
     return ring_.join([] {});
   }
 
   EventRing ring_{16};
   std::vector<std::string> told_;
+  int losses_told_ = 0;
+  std::function<void()> when_losses_are_told_ = [] {};
   std::vector<bool> wants_;
   bool is_deaf_ = false;
   Instant now_{std::chrono::hours(1)};
   std::uint64_t seen_ = 0;
   ExchangeOfHints hints_{ring_,
                          {.tell_others = [this](std::string hint) { told_.push_back(std::move(hint)); },
+                          .tell_of_losses =
+                              [this] {
+                                ++losses_told_;
+                                when_losses_are_told_();
+                              },
                           .set_wants_hints = [this](bool wants) { wants_.push_back(wants); },
                           .is_deaf = [this] { return is_deaf_; }}};
 };
@@ -71,25 +74,32 @@ TEST_F(ExchangeOfHintsTest, TheFirstReaderIsToldToTheOthersAtOnce) {
   EXPECT_THAT(wants_, ElementsAre(true, false, true));
 }
 
-TEST_F(ExchangeOfHintsTest, WhatOthersDidBeforeTheyKnewOfTheReaderIsSaidToBeMissing) {
+TEST_F(ExchangeOfHintsTest, OthersThatBeginToReadAreToldThatTheyMissedWhatHappenedHere) {
   tick();
-  (void)read();
-  EXPECT_EQ(losses_of_tick(1ms), 0) << "it tells the others only now";
-  EXPECT_EQ(losses_of_tick(), 1);
-  EXPECT_EQ(losses_of_tick(), 1) << "a slower one may have heard it only now";
-  EXPECT_EQ(losses_of_tick(), 0);
-  EXPECT_EQ(losses_of_tick(), 0);
+  EXPECT_EQ(losses_told_, 0);
+  for (int i = 0; i < 3; ++i) tick(1s, 1, true);
+  EXPECT_EQ(losses_told_, 1) << "once: from then on they are told all";
+  tick(1s, 0, false);  // they are taken for gone
+  tick(1s, 1, true);
+  EXPECT_EQ(losses_told_, 2);
+}
+
+TEST_F(ExchangeOfHintsTest, WhatHappensAfterTheOthersWereToldOfLossesIsToldToThem) {
+  const std::array<Hint, 1> hints = {Hint{.task = {}, .state = State::kRunning, .queue = "mail"}};
+  when_losses_are_told_ = [&] { hints_.tell(hints); };
+  tick(1s, 1, true);
+  EXPECT_THAT(told_, SizeIs(1));
 }
 
 TEST_F(ExchangeOfHintsTest, WithoutOthersNothingIsMissing) {
   (void)read();
+  is_deaf_ = true;
   for (int i = 0; i < 5; ++i) tick(1s, 0);
   EXPECT_EQ(losses(), 0);
 }
 
 TEST_F(ExchangeOfHintsTest, ADeafNodeSaysOnceASecondThatSomethingMayBeMissing) {
   (void)read();
-  let_others_hear();
   is_deaf_ = true;
   int said = 0;
   for (int i = 0; i < 30; ++i) said += losses_of_tick(100ms);
@@ -98,28 +108,10 @@ TEST_F(ExchangeOfHintsTest, ADeafNodeSaysOnceASecondThatSomethingMayBeMissing) {
 
 TEST_F(ExchangeOfHintsTest, AClockThatIsSetBackDoesNotSilenceADeafNode) {
   (void)read();
-  let_others_hear();
   is_deaf_ = true;
   tick();
   (void)losses();
   EXPECT_EQ(losses_of_tick(-3600s), 1);
-}
-
-TEST_F(ExchangeOfHintsTest, WhatOthersDidWhileTheyTookTheNodeForGoneIsSaidToBeMissing) {
-  (void)read();
-  let_others_hear();
-  EXPECT_EQ(losses_of_tick(kNodeIsGoneAfter), 0) << "just not gone";
-  EXPECT_EQ(losses_of_tick(kNodeIsGoneAfter + 1ms), 1);
-  EXPECT_EQ(losses_of_tick(), 1) << "and until they knew that it is there again";
-  EXPECT_EQ(losses_of_tick(), 1);
-  EXPECT_EQ(losses_of_tick(), 0);
-}
-
-TEST_F(ExchangeOfHintsTest, ANodeThatTookTheOthersForGoneSaysThatSomethingMayBeMissing) {
-  (void)read();
-  let_others_hear();
-  tick(kNodeIsGoneAfter + 1ms, 0);
-  EXPECT_EQ(losses(), 1);
 }
 
 TEST_F(ExchangeOfHintsTest, HintsGoToTheOthersOnlyIfTheyWantThem) {

@@ -121,6 +121,7 @@ class Node::Parts {
 
   HintWays hint_ways() {
     return {.tell_others = [this](std::string hint) { engine_.hint(std::move(hint)); },
+            .tell_of_losses = [this] { engine_.hints_lost(); },
             .set_wants_hints = [this](bool wants) { engine_.set_wants_hints(wants); },
             .is_deaf = [this] { return engine_.is_deaf(); }};
   }

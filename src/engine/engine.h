@@ -79,8 +79,9 @@ class Engine {
   // A queue was paused or the scheduler was stopped or started: chores go back or come, here and elsewhere.
   void on_control();
 
-  // For those who read events at other nodes; nothing happens if there are none. See Herald::hint().
+  // For those who read events at other nodes; nothing happens if there are none. See Herald::hint(), hints_lost().
   void hint(std::string text) { herald_.hint(std::move(text)); }
+  void hints_lost() { herald_.hints_lost(); }
 
   // What other nodes should know of this one; the next look, which tells them, comes at once.
   void set_address(std::string address);

@@ -60,6 +60,10 @@ void Herald::hint(std::string text) {
   });
 }
 
+void Herald::hints_lost() {
+  gather([&] { news_.hints_lost = true; });
+}
+
 bool Herald::has_news() const {
   return !ready_.empty() || news_.ready_anywhere || news_.cancelled || news_.control || news_.hints_lost ||
          !news_.hints.empty();

@@ -47,6 +47,9 @@ class Herald final : public Loop {
   // is lost.
   void hint(std::string text);
 
+  // Something may have happened that was no hint, because nobody wanted it.
+  void hints_lost();
+
   std::string_view name() const override { return "herald"; }
   MonotonicTime run_once(MonotonicTime now) override;
 

@@ -134,6 +134,13 @@ TEST_F(HeraldTest, HintsThatCannotBeSentAreLostAndTheOthersKnow) {
   }
 }
 
+TEST_F(HeraldTest, ThatSomethingWasMissedIsToldAtOnce) {
+  herald_.hints_lost();
+  EXPECT_EQ(wakes_, 1);
+  run();
+  EXPECT_THAT(bulletin_.told, ElementsAre(HeraldMessage{.from = "worker-7", .hints_lost = true}));
+}
+
 TEST_F(HeraldTest, HintsOfAMessageThatFailedAreLostAndTheOthersKnow) {
   bulletin_.is_away = true;
   herald_.hint("x");
