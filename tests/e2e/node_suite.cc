@@ -214,7 +214,9 @@ TEST_P(NodeOn, ANodeThatStopsYieldsAndGoesOnAfterItsRestart) {
   stop();
   start();
   wait_for(id, "completed");
-  EXPECT_THAT(get("/v1/tasks/" + id).body, AllOf(HasSubstr(R"("_typ":"TaskYield")"), HasSubstr(R"("attempt":2)")));
+  // A claim that was under way when the node stopped may have taken it once more, and given it back.
+  EXPECT_THAT(get("/v1/tasks/" + id).body,
+              AllOf(HasSubstr(R"("_typ":"TaskYield")"), ContainsRegex(R"("attempt":[23],"tries":0)")));
 }
 
 TEST_P(NodeOn, ANodeThatIsKilledLosesNothing) {

@@ -39,7 +39,7 @@ class ClusterNode {
     options.dispatcher.lease = 1h;
     const auto owner = store_->queues().new_worker_id().value();
     engine_ = std::make_unique<Engine>(*store_, clock_, random_, owner, Logger(said_, clock_), options);
-    engine_->set_listeners({.ticked = [this](const Tick& tick) { peers_ = tick.peers; },
+    engine_->set_listeners({.ticked = [this](const Tick& tick) { peers_ = tick.peers_want_hints ? tick.peers : 0; },
                             .hinted =
                                 [this](const auto& hints, bool) {
                                   const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ class ClusterNode {
 
   Engine& engine() { return *engine_; }
   Store& store() { return *store_; }
-  std::size_t peers() const { return peers_; }
+  std::size_t peers() const { return peers_; }  // as soon as they want hints
   std::vector<std::string> hints() {
     const std::lock_guard lock(mutex_);
     return hints_;
@@ -104,6 +104,7 @@ class TwoNodes : public ::testing::Test {
       here_->engine().set_wants_hints(true);
       return here_->peers() == 1 && there_->peers() == 1;
     });
+    wait_until([&] { return !here_->engine().is_deaf() && !there_->engine().is_deaf(); });
   }
 
   void wait_until(const std::function<bool()>& is_so) {
