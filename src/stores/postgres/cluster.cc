@@ -96,16 +96,19 @@ bool Cluster::is_time_to_forget() {
 
 Result<Tick> Cluster::tick(const TickWish& wish) {
   const bool forgets = is_time_to_forget();
-  return pool_.alone<Tick>([&](Transaction& transaction) -> Result<Tick> {
-    const NodeRecord& self = wish.self;
-    const std::size_t ticket = transaction.send(kTick, Params::of(self.id, self.address, self.version, wish.wants_hints,
-                                                                  wish.awaited, kAwaitedIsNotedEach, kNodeIsGoneAfter));
-    if (forgets) {
-      transaction.send(kForgetNodes, Params::of(kNodeIsForgottenAfter));
-      transaction.send(kForgetAwaited, Params::of(kNodeIsForgottenAfter));
-    }
-    if (auto done = transaction.commit(); !done.ok()) return done.error();
-    return read_tick(transaction.rows(ticket)[0]);
+  return memory_.use([&] {
+    return pool_.alone<Tick>([&](Transaction& transaction) -> Result<Tick> {
+      const NodeRecord& self = wish.self;
+      const std::size_t ticket =
+          transaction.send(kTick, Params::of(self.id, self.address, self.version, wish.wants_hints, wish.awaited,
+                                             kAwaitedIsNotedEach, kNodeIsGoneAfter));
+      if (forgets) {
+        transaction.send(kForgetNodes, Params::of(kNodeIsForgottenAfter));
+        transaction.send(kForgetAwaited, Params::of(kNodeIsForgottenAfter));
+      }
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return read_tick(transaction.rows(ticket)[0]);
+    });
   });
 }
 

@@ -28,16 +28,24 @@ constexpr const char* kSettings =
     "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;"
     " SET timezone = 'UTC'; SET idle_in_transaction_session_timeout = '20s';"
     " SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = off";
-// Behind a pooler settings must not outlive the transaction. Statements are planned each time there, with their values.
-constexpr const char* kSettingsPooled =
+constexpr const char* kIncarnation =
+    "extract(epoch from pg_postmaster_start_time())::text || '/' ||"
+    " (SELECT oid::text FROM pg_database WHERE datname = current_database())";
+
+// Behind a pooler settings must not outlive the transaction, and each transaction may come to another server: one that
+// is not the expected one makes it fail, by a text that is no number. Statements are planned each time there, with
+// their values.
+constexpr std::string_view kSettingsPooled =
     "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true),"
     " set_config('enable_bitmapscan', 'off', true), set_config('timezone', 'UTC', true),"
-    " set_config('idle_in_transaction_session_timeout', '20s', true)";
+    " set_config('idle_in_transaction_session_timeout', '20s', true),"
+    " CASE WHEN {0} = '{1}' THEN 0 ELSE ('Horae expected {1} and found ' || {0})::integer END";
+constexpr std::string_view kNoNumber = "22P02";
 // What must be on so that an acknowledged task survives a crash of the server.
 constexpr std::array kDurability = {"fsync", "full_page_writes", "synchronous_commit"};
-constexpr const char* kAskServer =
+constexpr std::string_view kAskServer =
     "SELECT pg_backend_pid(), current_setting('fsync'), current_setting('full_page_writes'),"
-    " current_setting('synchronous_commit')";
+    " current_setting('synchronous_commit'), {}";
 constexpr const char* kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 constexpr const char* kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -103,15 +111,20 @@ Result<void> Connection::set_up() {
   if (PQsetnonblocking(handle_.get(), 1) != 0) {
     return Error{ErrorCode::kInternal, fmt::format("PostgreSQL: no connection without blocking: {}", message())};
   }
-  const auto told = ask(kAskServer, kSilenceMilliseconds);
+  const auto told = ask(fmt::format(kAskServer, kIncarnation), kSilenceMilliseconds);
   if (!told.ok()) return told.error();
+  if (told->empty()) return Error{ErrorCode::kUnavailable, "PostgreSQL does not say which server it is"};
+  const Row server = (*told)[0];
   // A pooler invents the pid that it tells; the session behind it has another.
-  pooled_ = told->empty() || (*told)[0].text(0) != std::to_string(PQbackendPID(handle_.get()));
-  for (int i = 0; !told->empty() && i < static_cast<int>(kDurability.size()); ++i) {
-    if ((*told)[0].view(i + 1) == "off") unsafe_settings_.emplace_back(kDurability[static_cast<std::size_t>(i)]);
+  pooled_ = server.text(0) != std::to_string(PQbackendPID(handle_.get()));
+  for (int i = 0; i < static_cast<int>(kDurability.size()); ++i) {
+    if (server.view(i + 1) == "off") unsafe_settings_.emplace_back(kDurability[static_cast<std::size_t>(i)]);
   }
-  if (!pooled_) {
-    if (auto set = ask(kSettings, kSilenceMilliseconds); !set.ok()) return set.error();
+  incarnation_ = server.text(kDurability.size() + 1);
+  if (pooled_) {
+    settings_pooled_ = fmt::format(kSettingsPooled, kIncarnation, incarnation_);
+  } else if (auto set = ask(kSettings, kSilenceMilliseconds); !set.ok()) {
+    return set.error();
   }
   if (PQenterPipelineMode(handle_.get()) != 1) {
     return Error{ErrorCode::kInternal, fmt::format("PostgreSQL: no pipeline: {}", message())};
@@ -156,7 +169,7 @@ Result<Rows> Connection::ask(const std::string& text, int silence_ms) {
 bool Connection::lost() const { return PQstatus(handle_.get()) != CONNECTION_OK; }
 
 bool Connection::usable() {
-  if (lost() || silent_) return false;
+  if (lost() || silent_ || is_elsewhere_) return false;
   pollfd socket{.fd = PQsocket(handle_.get()), .events = POLLIN, .revents = 0};
   // A server that says something unasked may say that a setting has changed, or goodbye, and then hangs up.
   while (poll(&socket, 1, 0) > 0) {
@@ -238,7 +251,7 @@ Transaction::Transaction(Connection& connection, Kind kind)
     : connection_(connection),
       kind_(kind == Kind::kOneTrip && (connection.pooled() || connection.before_commit_) ? Kind::kChange : kind) {
   if (kind_ == Kind::kChange || kind_ == Kind::kSnapshot) send_plain(kind == Kind::kSnapshot ? kBeginSnapshot : kBegin);
-  if (connection_.pooled()) send_plain(kSettingsPooled);
+  if (connection_.pooled()) send_plain(connection_.settings_pooled_.c_str(), Pending::Kind::kSettings);
 }
 
 Transaction::~Transaction() {
@@ -375,6 +388,11 @@ void Transaction::note_failure(pg_result* result, Pending::Kind answered) {
   if (answered != Pending::Kind::kCommit) commit_possible_ = false;
   failure_ = Failure{.error = {code_of(state), fmt::format("PostgreSQL: {}", trimmed(PQresultErrorMessage(result)))},
                      .sqlstate = state};
+  if (answered == Pending::Kind::kSettings && state == kNoNumber) {
+    failure_->error.code = ErrorCode::kUnavailable;
+    failure_->lost = true;
+    connection_.is_elsewhere_ = true;
+  }
 }
 
 // Keeps what the server said before.

@@ -52,6 +52,14 @@ class Connection {
   bool pooled() const { return pooled_; }
   int server_version() const;
 
+  // Which start of which server this is, and which of its databases. Another one after each restart, so also after a
+  // fail-over or a restore, and for a database that was made anew under an old name. Behind a pooler it is that of the
+  // connection's beginning, and a transaction that comes to another one fails.
+  const std::string& incarnation() const { return incarnation_; }
+
+  // A transaction has failed because it came to another one.
+  bool is_elsewhere() const { return is_elsewhere_; }
+
   // The settings of the server that lose acknowledged work and were off when the connection was made: of fsync,
   // full_page_writes and synchronous_commit.
   const std::vector<std::string>& unsafe_settings() const { return unsafe_settings_; }
@@ -99,6 +107,9 @@ class Connection {
 
   Handle handle_;
   bool pooled_ = false;
+  std::string incarnation_;
+  std::string settings_pooled_;  // how a transaction begins behind a pooler
+  bool is_elsewhere_ = false;
   std::vector<std::string> unsafe_settings_;
   std::function<bool()> before_commit_;
   bool silent_ = false;  // the server has not answered in time
@@ -149,7 +160,7 @@ class Transaction {
 
  private:
   struct Pending {
-    enum class Kind { kPrepare, kPlain, kAnswer, kCommit };
+    enum class Kind { kPrepare, kPlain, kSettings, kAnswer, kCommit };
     Kind kind = Kind::kPlain;
     std::string name;        // of the statement, for kPrepare
     std::size_t ticket = 0;  // for kAnswer

@@ -41,7 +41,9 @@ Result<void> Days::refresh() {
 
 void Days::forget() {
   const std::lock_guard lock(mutex_);
+  today_ = 0;
   made_.clear();
+  block_ = {};
 }
 
 std::int64_t Days::today() {

@@ -57,4 +57,9 @@ void Floors::lower(int queue, std::int64_t rank) {
   hint.floor = std::min(hint.floor, rank);
 }
 
+void Floors::forget() {
+  const std::lock_guard lock(mutex_);
+  hints_.clear();
+}
+
 }  // namespace horae::postgres

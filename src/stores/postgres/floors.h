@@ -41,6 +41,9 @@ class Floors {
   // A task of this rank has become ready; call it after the commit.
   void lower(int queue, std::int64_t rank);
 
+  // The database is another one: see Memory.
+  void forget();
+
  private:
   struct Change {
     std::uint64_t number;

@@ -34,7 +34,8 @@ const Sql kInsertTasks{
 constexpr int kBeginningColumns = 7;
 const std::string kBeginning = "as d(lo, hi, queue, priority, max_attempts, recurring, run_at)";
 
-// Ready at once: the rank comes from the queue's ageing and the store's clock (src/model/rank.h).
+// Ready at once: the rank comes from the queue's ageing and the store's clock (src/model/rank.h). Without the row of
+// the queue there is no rank, and the statement fails: no task is stored where nobody would find it.
 const ValuesStatement kMakeReady{
     "make_ready",
     "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring)"
@@ -43,7 +44,7 @@ const ValuesStatement kMakeReady{
     " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
     kBeginningColumns,
     ") " + kBeginning +
-        " join queue as q on q.no = d.queue"
+        " left join queue as q on q.no = d.queue"
         " where d.run_at is null or d.run_at <= horae_now()"
         " returning queue, rank"};
 
@@ -58,7 +59,9 @@ const ValuesStatement kMakeRunning{
     " d.length, horae_now(), horae_now() + (d.length + 999) / 1000 * interval '1 microsecond', d.max_attempts,"
     " d.recurring"
     " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
-    8, ") as d(lo, queue, priority, max_attempts, recurring, owner, token, length) join queue as q on q.no = d.queue"};
+    8,
+    ") as d(lo, queue, priority, max_attempts, recurring, owner, token, length) left join queue as q on q.no = "
+    "d.queue"};
 
 const ValuesStatement kMakeScheduled{
     "make_scheduled",

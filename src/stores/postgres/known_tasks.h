@@ -1,7 +1,7 @@
 // What this node has seen of tasks lately: the id that belongs to a number, what to run, and how they were leased.
 //
-// A task row is written once, and a number never gets another id, so what was once seen of these holds for ever. What
-// was forgotten is asked for again. The lease is a hint: it may have been cut or be gone since.
+// A task row is written once, and a number never gets another id, so what was once seen of these in a database holds.
+// What was forgotten is asked for again. The lease is a hint: it may have been cut or be gone since.
 #pragma once
 
 #include <cstddef>
@@ -107,6 +107,12 @@ class KnownTasks {
       if (slot.number != each.number || slot.id != each.id) return false;
     }
     return true;
+  }
+
+  // The database is another one: see Memory.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    slots_ = std::vector<Slot>(kSlots);
   }
 
  private:

@@ -15,22 +15,27 @@ constexpr int kMostPauseMilliseconds = 50;
 }  // namespace
 
 // A connection that died while nobody used it is noticed here, before anything is sent on it.
-Result<std::unique_ptr<Connection>> Pool::borrow() {
+Result<Pool::Pooled> Pool::borrow() {
   std::unique_lock lock(mutex_);
   freed_.wait(lock, [this] { return free_places_ > 0; });
   --free_places_;
   while (!idle_.empty()) {
-    auto connection = std::move(idle_.back());
+    Pooled lent = std::move(idle_.back());
     idle_.pop_back();
     lock.unlock();
-    if (connection->usable()) return connection;
-    connection.reset();
+    if (lent.connection->usable()) return lent;
+    lent.connection.reset();
     lock.lock();
   }
+  Pooled lent{.connection = nullptr, .generation = generation_};
   lock.unlock();
   auto made = make();
-  if (!made.ok()) give_back(nullptr);
-  return made;
+  if (!made.ok()) {
+    give_back(std::move(lent));
+    return made.error();
+  }
+  lent.connection = std::move(*made);
+  return lent;
 }
 
 Result<std::unique_ptr<Connection>> Pool::make() {
@@ -43,14 +48,22 @@ Result<std::unique_ptr<Connection>> Pool::make() {
   return opened;
 }
 
-void Pool::give_back(std::unique_ptr<Connection> connection) {
-  if (connection && !connection->usable()) connection.reset();
+void Pool::give_back(Pooled lent) {
+  if (lent.connection && lent.connection->is_elsewhere()) renew();  // as the others are, most likely
+  if (lent.connection && !lent.connection->usable()) lent.connection.reset();
   {
     const std::lock_guard lock(mutex_);
     ++free_places_;
-    if (connection) idle_.push_back(std::move(connection));
+    if (lent.connection && lent.generation == generation_) idle_.push_back(std::move(lent));
   }
   freed_.notify_one();
+}
+
+void Pool::renew() {
+  std::vector<Pooled> old;  // hang up without the mutex
+  const std::lock_guard lock(mutex_);
+  ++generation_;
+  old.swap(idle_);
 }
 
 bool Pool::may_repeat(const Failure& failure, Attempts& attempts) {

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -59,12 +60,15 @@ class Pool {
     return run<T>(Transaction::Kind::kAlone, body);
   }
 
+  // All connections that were made until now, also those that are lent, are used no more once they are given back.
+  void renew();
+
   // For what no transaction may hold: lends a connection.
   template <typename T, typename Body>
   Result<T> with_connection(Body body) {
     auto lent = borrow();
     if (!lent.ok()) return lent.error();
-    Result<T> answer = body(**lent);
+    Result<T> answer = body(*lent->connection);
     give_back(std::move(*lent));
     return answer;
   }
@@ -84,7 +88,7 @@ class Pool {
       std::optional<Failure> failure;
       bool overlooked = false;
       Result<T> answer = [&] {
-        Transaction transaction(**lent, kind);
+        Transaction transaction(*lent->connection, kind);
         Result<T> said = body(transaction);
         overlooked = transaction.failed_untold();
         failure = transaction.failure();
@@ -97,9 +101,13 @@ class Pool {
     }
   }
 
-  Result<std::unique_ptr<Connection>> borrow();
+  struct Pooled {
+    std::unique_ptr<Connection> connection;  // null for one that could not be made
+    std::uint64_t generation = 0;            // of the pool, when it was made
+  };
+  Result<Pooled> borrow();
   Result<std::unique_ptr<Connection>> make();
-  void give_back(std::unique_ptr<Connection> connection);  // or null, for one that could not be made
+  void give_back(Pooled lent);
   static bool may_repeat(const Failure& failure, Attempts& attempts);
   void pause(const Attempts& attempts);
 
@@ -108,8 +116,9 @@ class Pool {
   SystemRandom random_;
   std::mutex mutex_;
   std::condition_variable freed_;
-  std::size_t free_places_;                        // guarded by mutex_; connections that may be lent or made
-  std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_
+  std::size_t free_places_;       // guarded by mutex_; connections that may be lent or made
+  std::vector<Pooled> idle_;      // guarded by mutex_; all of this generation
+  std::uint64_t generation_ = 0;  // guarded by mutex_
 };
 
 }  // namespace horae::postgres

@@ -10,6 +10,7 @@
 #include "stores/postgres/claim.h"
 #include "stores/postgres/cluster.h"
 #include "stores/postgres/exchange.h"
+#include "stores/postgres/memory.h"
 #include "stores/postgres/messages.h"
 #include "stores/postgres/migrations.h"
 #include "stores/postgres/queues.h"
@@ -25,8 +26,9 @@ namespace {
 
 class Tasks final : public TaskStore {
  public:
-  Tasks(Pool& pool, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
-      : submitter_(pool, names, days, floors, known_),
+  Tasks(Pool& pool, Memory& memory, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
+      : memory_(memory),
+        submitter_(pool, names, days, floors, known_),
         claimer_(pool, names, floors, known_),
         settler_(pool, floors, known_),
         exchanger_(pool, settler_, submitter_, claimer_, floors, known_),
@@ -36,45 +38,62 @@ class Tasks final : public TaskStore {
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     if (auto checked = check_batch(submissions, check_submission); !checked.ok()) return checked.error();
-    return submitter_.submit(submissions);
+    return memory_.use([&] { return submitter_.submit(submissions); });
   }
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
     if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
-    return claimer_.claim(wishes);
+    return memory_.use([&] { return claimer_.claim(wishes); });
   }
-  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return claimer_.leases_of(token); }
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
+    return memory_.use([&] { return claimer_.leases_of(token); });
+  }
   Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override {
     if (auto checked = check_batch_size(tokens.size()); !checked.ok()) return checked.error();
-    return claimer_.have_served(tokens);
+    return memory_.use([&] { return claimer_.have_served(tokens); });
   }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
-    return settler_.settle(settlements);
+    return memory_.use([&] { return settler_.settle(settlements); });
   }
   Result<BundleOutcome> exchange(const Bundle& calls) override {
     if (auto checked = check_bundle(calls); !checked.ok()) return checked.error();
-    return exchanger_.exchange(calls);
+    return memory_.use([&] { return exchanger_.exchange(calls); });
   }
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
     if (auto checked = check_batch(wishes, check_cancel_wish); !checked.ok()) return checked.error();
-    return canceller_.cancel(wishes);
+    return memory_.use([&] { return canceller_.cancel(wishes); });
   }
-  Result<PromoteOutcome> promote_due(std::size_t max) override { return upkeep_.promote_due(max); }
-  Result<Watch> look() override { return upkeep_.look(); }
-  Result<bool> extend_leases(const std::optional<Instant>& seen) override { return upkeep_.extend_leases(seen); }
-  Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override { return upkeep_.expire_leases(wish); }
-  Result<PurgeOutcome> purge(std::size_t max) override { return upkeep_.purge(max); }
+  Result<PromoteOutcome> promote_due(std::size_t max) override {
+    return memory_.use([&] { return upkeep_.promote_due(max); });
+  }
+  Result<Watch> look() override {
+    return memory_.use([&] { return upkeep_.look(); });
+  }
+  Result<bool> extend_leases(const std::optional<Instant>& seen) override {
+    return memory_.use([&] { return upkeep_.extend_leases(seen); });
+  }
+  Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override {
+    return memory_.use([&] { return upkeep_.expire_leases(wish); });
+  }
+  Result<PurgeOutcome> purge(std::size_t max) override {
+    return memory_.use([&] { return upkeep_.purge(max); });
+  }
   Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override {
     const auto any = [](const TaskId&) { return Result<void>(); };
     if (auto checked = check_batch(ids, any); !checked.ok()) return checked.error();
-    return reader_.get(ids);
+    return memory_.use([&] { return reader_.get(ids); });
   }
   Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override {
-    return reader_.find(queue, key);
+    return memory_.use([&] { return reader_.find(queue, key); });
   }
-  Result<Page> list(const ListQuery& query) override { return reader_.list(query); }
+  Result<Page> list(const ListQuery& query) override {
+    return memory_.use([&] { return reader_.list(query); });
+  }
+
+  void forget() { known_.forget(); }
 
  private:
+  Memory& memory_;
   KnownTasks known_;  // before those that use it
   Submitter submitter_;
   Claimer claimer_;
@@ -97,29 +116,41 @@ Result<void> check_durability(const Connection& connection, const std::vector<st
   return {};
 }
 
-// A fail-over may lead to a server that forgets, long after the store was opened. What a caller asks for then is in
-// order: it may come again.
-PoolOptions pool_options(const PostgresStoreOptions& options) {
-  return {.check =
-              [allowed = options.allow_unsafe](const Connection& connection) {
-                return check_durability(connection, allowed, ErrorCode::kUnavailable);
-              },
-          .before_commit = options.before_commit};
+Result<void> check_encoding(Connection& connection) {
+  const auto encoding = connection.run_alone("show server_encoding");
+  if (!encoding.ok()) return encoding.error();
+  if ((*encoding)[0].view(0) == "UTF8") return {};
+  return Error{ErrorCode::kRefused,
+               fmt::format("the database's encoding is {}: Horae needs UTF8; create the database with "
+                           "\"create database horae encoding 'UTF8' template template0\"",
+                           (*encoding)[0].view(0))};
+}
+
+// `code`: see check_durability().
+Result<std::unique_ptr<Connection>> prepare_database(const std::string& url, const PostgresStoreOptions& options,
+                                                     ErrorCode code) {
+  auto connection = Connection::open(url);
+  if (!connection.ok()) return connection;
+  if (auto checked = check_encoding(**connection); !checked.ok()) return checked.error();
+  if (auto durable = check_durability(**connection, options.allow_unsafe, code); !durable.ok()) return durable.error();
+  if (auto migrated = migrate_database(**connection, false); !migrated.ok()) return migrated.error();
+  return connection;
 }
 
 class PostgresStore final : public Store {
  public:
   PostgresStore(const std::string& url, std::string description, const PostgresStoreOptions& options)
       : description_(std::move(description)),
+        memory_([this] { forget(); }, [this, url, options] { return move(url, options); }),
         pool_(url, options.connections, pool_options(options)),
         names_(pool_),
         days_(pool_),
         floors_(clock_),
-        tasks_(pool_, names_, days_, floors_, options),
-        queues_(pool_, names_),
+        tasks_(pool_, memory_, names_, days_, floors_, options),
+        queues_(pool_, memory_, names_),
         messages_(pool_),
         tokens_(pool_),
-        cluster_(url, pool_, clock_) {}
+        cluster_(url, pool_, memory_, clock_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
@@ -130,8 +161,33 @@ class PostgresStore final : public Store {
   Result<void> prepare() { return days_.refresh(); }
 
  private:
+  // A fail-over may lead to a server that forgets, long after the store was opened. What a caller asks for then is in
+  // order: it may come again.
+  PoolOptions pool_options(const PostgresStoreOptions& options) {
+    return {.check = [this, allowed = options.allow_unsafe](const Connection& connection) -> Result<void> {
+              const auto durable = check_durability(connection, allowed, ErrorCode::kUnavailable);
+              return durable.ok() ? memory_.admit(connection) : durable;
+            },
+            .before_commit = options.before_commit};
+  }
+
+  void forget() {
+    names_.forget();
+    days_.forget();
+    floors_.forget();
+    tasks_.forget();
+  }
+
+  Result<std::string> move(const std::string& url, const PostgresStoreOptions& options) {
+    const auto connection = prepare_database(url, options, ErrorCode::kUnavailable);
+    if (!connection.ok()) return connection.error();
+    pool_.renew();
+    return (*connection)->incarnation();
+  }
+
   const std::string description_;
   SystemClock clock_;  // for pacing only
+  Memory memory_;
   Pool pool_;
   QueueNames names_;
   Days days_;
@@ -142,16 +198,6 @@ class PostgresStore final : public Store {
   Tokens tokens_;
   Cluster cluster_;
 };
-
-Result<void> check_encoding(Connection& connection) {
-  const auto encoding = connection.run_alone("show server_encoding");
-  if (!encoding.ok()) return encoding.error();
-  if ((*encoding)[0].view(0) == "UTF8") return {};
-  return Error{ErrorCode::kRefused,
-               fmt::format("the database's encoding is {}: Horae needs UTF8; create the database with "
-                           "\"create database horae encoding 'UTF8' template template0\"",
-                           (*encoding)[0].view(0))};
-}
 
 Result<std::string> describe(Connection& connection) {
   const auto where = connection.run_alone(
@@ -166,12 +212,8 @@ Result<std::string> describe(Connection& connection) {
 }  // namespace postgres
 
 Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, const PostgresStoreOptions& options) {
-  const auto connection = postgres::Connection::open(url);
+  const auto connection = postgres::prepare_database(url, options, ErrorCode::kRefused);
   if (!connection.ok()) return connection.error();
-  if (auto checked = postgres::check_encoding(**connection); !checked.ok()) return checked.error();
-  const auto durable = postgres::check_durability(**connection, options.allow_unsafe, ErrorCode::kRefused);
-  if (!durable.ok()) return durable.error();
-  if (auto migrated = postgres::migrate_database(**connection, false); !migrated.ok()) return migrated.error();
   auto description = postgres::describe(**connection);
   if (!description.ok()) return description.error();
   auto store = std::make_unique<postgres::PostgresStore>(url, std::move(*description), options);

@@ -88,6 +88,12 @@ Result<std::string> QueueNames::name_of(int no) {
   return name;
 }
 
+void QueueNames::forget() {
+  const std::lock_guard lock(mutex_);
+  numbers_.clear();
+  names_.clear();
+}
+
 QueueNumbers QueueNames::known(const std::vector<std::string>& names, std::vector<std::string>& unknown) {
   QueueNumbers numbers;
   std::unordered_set<std::string_view> seen;

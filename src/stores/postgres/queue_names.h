@@ -1,4 +1,4 @@
-// The numbers of queues by their names. Queues are never deleted, so what was once read holds.
+// The numbers of queues by their names. Queues are never deleted, so what was once read of a database holds.
 #pragma once
 
 #include <functional>
@@ -30,6 +30,9 @@ class QueueNames {
 
   // kInternal if there is none.
   Result<std::string> name_of(int no);
+
+  // The database is another one: see Memory.
+  void forget();
 
  private:
   // Splits off the names that the cache knows; `unknown` get those that may be in the store, each once and in order.

@@ -87,6 +87,10 @@ void apply(const QueueChange& change, Configured& queue) {
 }  // namespace
 
 Result<QueueList> Queues::queues() {
+  return memory_.use([&] { return list(); });
+}
+
+Result<QueueList> Queues::list() {
   std::int64_t tally_rows = 0;
   auto list = pool_.look<QueueList>([&](Transaction& transaction) -> Result<QueueList> {
     const auto now = transaction.send(kNow);
@@ -105,6 +109,10 @@ Result<QueueList> Queues::queues() {
 Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChange& wanted) {
   if (auto checked = check_queue_name(queue); !checked.ok()) return checked.error();
   if (auto checked = check_queue_change(wanted); !checked.ok()) return checked.error();
+  return memory_.use([&] { return change(queue, wanted); });
+}
+
+Result<QueueSettings> Queues::change(std::string_view queue, const QueueChange& wanted) {
   const auto numbers = names_.find_or_make({std::string(queue)});
   if (!numbers.ok()) return numbers.error();
   const auto number = numbers->find(queue);
@@ -128,36 +136,44 @@ Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChang
 }
 
 Result<bool> Queues::set_scheduler_running(bool running) {
-  return pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
-    const auto ticket = transaction.send(kSetStopped, Params::of(!running));
-    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
-    return transaction.rows(ticket).affected() > 0;
+  return memory_.use([&] {
+    return pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
+      const auto ticket = transaction.send(kSetStopped, Params::of(!running));
+      if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+      return transaction.rows(ticket).affected() > 0;
+    });
   });
 }
 
 Result<bool> Queues::scheduler_running() {
-  return pool_.look<bool>([&](Transaction& transaction) -> Result<bool> {
-    const auto ticket = transaction.send(kStopped);
-    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
-    return !transaction.rows(ticket)[0].boolean(0);
+  return memory_.use([&] {
+    return pool_.look<bool>([&](Transaction& transaction) -> Result<bool> {
+      const auto ticket = transaction.send(kStopped);
+      if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+      return !transaction.rows(ticket)[0].boolean(0);
+    });
   });
 }
 
 Result<std::vector<std::string>> Queues::closed(std::span<const std::string> queues) {
-  return pool_.look<std::vector<std::string>>([&](Transaction& transaction) -> Result<std::vector<std::string>> {
-    const auto ticket = transaction.send(kClosed, Params::of(std::vector<std::string>(queues.begin(), queues.end())));
-    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
-    std::vector<std::string> closed;
-    for (const Row row : transaction.rows(ticket)) closed.push_back(row.text(0));
-    return closed;
+  return memory_.use([&] {
+    return pool_.look<std::vector<std::string>>([&](Transaction& transaction) -> Result<std::vector<std::string>> {
+      const auto ticket = transaction.send(kClosed, Params::of(std::vector<std::string>(queues.begin(), queues.end())));
+      if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+      std::vector<std::string> closed;
+      for (const Row row : transaction.rows(ticket)) closed.push_back(row.text(0));
+      return closed;
+    });
   });
 }
 
 Result<std::string> Queues::new_worker_id() {
-  return pool_.transact<std::string>([&](Transaction& transaction) -> Result<std::string> {
-    const auto ticket = transaction.send(kNewWorker);
-    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
-    return fmt::format("worker-{}", transaction.rows(ticket)[0].integer(0));
+  return memory_.use([&] {
+    return pool_.transact<std::string>([&](Transaction& transaction) -> Result<std::string> {
+      const auto ticket = transaction.send(kNewWorker);
+      if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+      return fmt::format("worker-{}", transaction.rows(ticket)[0].integer(0));
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/queue_store.h"
+#include "stores/postgres/memory.h"
 #include "stores/postgres/pool.h"
 #include "stores/postgres/queue_names.h"
 
@@ -9,7 +10,7 @@ namespace horae::postgres {
 
 class Queues final : public QueueStore {
  public:
-  Queues(Pool& pool, QueueNames& names) : pool_(pool), names_(names) {}
+  Queues(Pool& pool, Memory& memory, QueueNames& names) : pool_(pool), memory_(memory), names_(names) {}
 
   Result<QueueList> queues() override;
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
@@ -19,7 +20,11 @@ class Queues final : public QueueStore {
   Result<std::string> new_worker_id() override;
 
  private:
+  Result<QueueList> list();
+  Result<QueueSettings> change(std::string_view queue, const QueueChange& wanted);
+
   Pool& pool_;
+  Memory& memory_;
   QueueNames& names_;
 };
 

@@ -31,7 +31,8 @@ class MigratedDatabase : public TestDatabase {
 class QueueNamesTest : public MigratedDatabase {};
 class QueuesTest : public MigratedDatabase {
  protected:
-  Queues queues_{pool_, names_};
+  Memory memory_{[] {}, [] { return Result<std::string>(""); }};
+  Queues queues_{pool_, memory_, names_};
 };
 
 // ---- Names ----

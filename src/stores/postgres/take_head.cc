@@ -40,7 +40,7 @@ const ValuesStatement kTakeHead{
         "  where not wished.closed"
         "  union all"
         "  select null, lo, hi, no, rank_of_zero - priority, second, horae_now(), 0, 0, max_attempts, recurring, null,"
-        "   null, null from fresh, wished where lo > 0"
+        "   null, null from fresh left join wished on true where lo > 0"
         "), cut as materialized ("
         "  select *, case when (select closed from wished) or (select count(*) = $4::bigint"
         "     and sum((hi - lo + 1)::integer) < $5::bigint from head where place is not null) then lo - 1"

@@ -22,7 +22,8 @@ const Sql kLockDue{"lock_due",
                    "select r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
                    " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at from delayed as r"
                    " where r.due <= horae_now() order by r.due, r.lo + 0 limit $1::bigint for update skip locked"};
-// The rank comes from the queue's ageing and the store's clock (src/model/rank.h).
+// The rank comes from the queue's ageing and the store's clock (src/model/rank.h). Without the row of the queue the
+// statement fails, and the task stays where it is.
 const ValuesStatement kMakeReady{
     "promote",
     "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
@@ -33,7 +34,7 @@ const ValuesStatement kMakeReady{
     " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
     11,
     ") as d(lo, hi, queue, priority, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner)"
-    " join queue as q on q.no = d.queue"
+    " left join queue as q on q.no = d.queue"
     " returning queue, rank"};
 const Sql kNextDue{"next_due", "select horae_now(), (select due from delayed order by due limit 1)"};
 
