@@ -32,15 +32,18 @@ Result<void> NodeAccess::start(const HttpServerOptions& http, bool requires_toke
                            fmt::join(http.listen, ", "))};
 }
 
-void NodeAccess::on_version(std::int64_t version) {
-  if (version != book_.version()) refresh();
+void NodeAccess::on_tick(const Tick& tick) {
+  if (tick.token_version == book_.version() && tick.moves == moves_) return;
+  if (refresh()) moves_ = tick.moves;
 }
 
-void NodeAccess::refresh() {
+bool NodeAccess::refresh() {
   const std::lock_guard lock(refreshing_);
-  if (const auto read = book_.refresh(tokens_); !read.ok()) {
+  const auto read = book_.refresh(tokens_);
+  if (!read.ok()) {
     log_.warn("cannot read the tokens; those that were known before hold", {{"reason", read.error().message}});
   }
+  return read.ok();
 }
 
 GateParts NodeAccess::gate() {

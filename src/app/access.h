@@ -1,6 +1,8 @@
 // Who may call this node: its copy of the tokens, kept fresh, and how often each may.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,6 +15,7 @@
 #include "http/rate_limit.h"
 #include "http/server.h"
 #include "http/token_book.h"
+#include "store/cluster_store.h"
 #include "store/token_store.h"
 
 namespace horae {
@@ -28,11 +31,11 @@ class NodeAccess {
   // on this machine could not, it is a warning.
   Result<void> start(const HttpServerOptions& http, bool requires_token);
 
-  // The store's tokens have this version: they are read again if the copy is another.
-  void on_version(std::int64_t version);
+  // The store's tokens are read again if the copy has another version, or was made of another database.
+  void on_tick(const Tick& tick);
 
-  // A token was made or revoked here.
-  void refresh();
+  // A token was made or revoked here. False if they cannot be read.
+  bool refresh();
 
   GateParts gate();
 
@@ -43,6 +46,7 @@ class NodeAccess {
   Logger log_;
   std::mutex refreshing_;
   TokenBook book_;
+  std::atomic<std::uint64_t> moves_ = 0;  // Tick::moves, when the copy was made
 };
 
 }  // namespace horae

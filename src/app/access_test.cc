@@ -50,5 +50,43 @@ TEST(NodeAccess, EachTokenMayCallAsOftenAsTheLimitSays) {
   EXPECT_EQ(status_of(gate, "horae_t-000000000000_unknown"), 401);
 }
 
+// The tokens of one database, and later of another.
+class TokensOfTwo final : public TokenStore {
+ public:
+  explicit TokensOfTwo(TokenStore& first) : now_(&first) {}
+  void move_to(TokenStore& other) { now_ = &other; }
+
+  Result<Token> create(const Token& token) override { return now_->create(token); }
+  Result<bool> revoke(std::string_view id) override { return now_->revoke(id); }
+  Result<TokenList> tokens() override { return now_->tokens(); }
+
+ private:
+  TokenStore* now_;
+};
+
+TEST(NodeAccess, TokensOfAnotherDatabaseAreReadAlsoIfTheirVersionIsTheSame) {
+  ManualClock clock;
+  SeededRandom random(1);
+  const auto first = open_sqlite_store(std::string(kSqliteMemory), clock).value();
+  const auto second = open_sqlite_store(std::string(kSqliteMemory), clock).value();
+  const TokenWish reader{.name = "reader", .role = Role::kRead, .scope = QueueScope::of({"*"}).value()};
+  const auto old = create_token(first->tokens(), random, reader).value();
+  const auto valid = create_token(second->tokens(), random, reader).value();
+  const std::int64_t version = first->tokens().tokens().value().version;
+  ASSERT_EQ(second->tokens().tokens().value().version, version);
+
+  TokensOfTwo tokens(first->tokens());
+  std::ostringstream said;
+  NodeAccess access(tokens, clock, {}, Logger(said, clock));
+  ASSERT_TRUE(access.start({.listen = {"127.0.0.1:0"}}, true).ok());
+  const Gate gate(access.gate());
+  EXPECT_EQ(status_of(gate, old.secret), 0);
+
+  tokens.move_to(second->tokens());
+  access.on_tick({.now = {}, .token_version = version, .moves = 1});
+  EXPECT_EQ(status_of(gate, old.secret), 401);
+  EXPECT_EQ(status_of(gate, valid.secret), 0);
+}
+
 }  // namespace
 }  // namespace horae

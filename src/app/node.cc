@@ -134,7 +134,7 @@ class Node::Parts {
   }
 
   void on_tick(const Tick& tick) {
-    access_.on_version(tick.token_version);
+    access_.on_tick(tick);
     hints_.on_tick(tick);
   }
 

@@ -50,6 +50,7 @@ struct Tick {
   bool has_leases = false;
   std::vector<std::string> ready;  // those of `awaited` that are open and have ready tasks
   std::int64_t token_version = 0;  // TokenList::version
+  std::uint64_t moves = 0;         // how often another database has taken the place of the one that the node knew
 };
 
 // Messages between nodes that hear each other at once. They are hints: any may be lost, and nothing depends on them.

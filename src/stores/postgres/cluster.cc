@@ -107,7 +107,9 @@ Result<Tick> Cluster::tick(const TickWish& wish) {
         transaction.send(kForgetAwaited, Params::of(kNodeIsForgottenAfter));
       }
       if (auto done = transaction.commit(); !done.ok()) return done.error();
-      return read_tick(transaction.rows(ticket)[0]);
+      Tick tick = read_tick(transaction.rows(ticket)[0]);
+      tick.moves = memory_.moves();
+      return tick;
     });
   });
 }

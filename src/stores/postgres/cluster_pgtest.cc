@@ -40,7 +40,7 @@ class ClusterTest : public TestDatabase {
 
   SystemClock clock_;
   Pool pool_{url(), 1};
-  Memory memory_{[] {}, [] { return Result<std::string>(""); }};
+  Memory memory_{[] { return Result<std::string>(""); }, [] {}};
   Cluster cluster_{url(), pool_, memory_, clock_};
 };
 

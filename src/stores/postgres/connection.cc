@@ -138,7 +138,7 @@ Result<Rows> Connection::run_alone(const std::string& text) {
   if (lost() || silent_ || PQexitPipelineMode(handle_.get()) != 1) {
     return Error{ErrorCode::kUnavailable, fmt::format("PostgreSQL: the connection was lost: {}", message())};
   }
-  auto answer = ask(text, kForEver);
+  auto answer = ask(text, patience_ == Patience::kLimited ? kSilenceMilliseconds : kForEver);
   if (!answer.ok() && !lost() && PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) {
     (void)ask("ROLLBACK", kSilenceMilliseconds);
   }

@@ -38,6 +38,9 @@ struct Failure {
   bool unmet() const;         // a condition that a statement of ours puts as a division by what must not be 0
 };
 
+// How long a statement may take: kLimited as long as those of transactions.
+enum class Patience { kEndless, kLimited };
+
 // Threads: one at a time.
 class Connection {
  public:
@@ -68,9 +71,10 @@ class Connection {
   void set_before_commit(std::function<bool()> before_commit) { before_commit_ = std::move(before_commit); }
 
   // For statements without parameters and outside of Transactions, as many as you like between semicolons: migrations,
-  // settings. Waits as long as the server lives. The answer of the last one comes as text, not binary: read it with
-  // Row::text() only. After a failure the transaction that they began, if any, is rolled back.
+  // settings. Waits as long as the server lives, or as set_patience() says. The answer of the last one comes as text,
+  // not binary: read it with Row::text() only. After a failure the transaction that they began, if any, is rolled back.
   Result<Rows> run_alone(const std::string& text);
+  void set_patience(Patience patience) { patience_ = patience; }
 
   // How often somebody has waited for the answers of a Transaction.
   std::uint64_t round_trips() const { return round_trips_; }
@@ -110,6 +114,7 @@ class Connection {
   std::string incarnation_;
   std::string settings_pooled_;  // how a transaction begins behind a pooler
   bool is_elsewhere_ = false;
+  Patience patience_ = Patience::kEndless;
   std::vector<std::string> unsafe_settings_;
   std::function<bool()> before_commit_;
   bool silent_ = false;  // the server has not answered in time

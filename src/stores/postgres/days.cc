@@ -41,6 +41,11 @@ Result<void> Days::refresh() {
 
 void Days::forget() {
   const std::lock_guard lock(mutex_);
+  made_.clear();
+}
+
+void Days::forget_all() {
+  const std::lock_guard lock(mutex_);
   today_ = 0;
   made_.clear();
   block_ = {};

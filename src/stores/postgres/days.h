@@ -21,9 +21,11 @@ class Days {
   // tomorrow.
   Result<void> refresh();
 
-  // A partition that should be there is not, or the database is another one: the next refresh() makes sure of all of
-  // them.
+  // A partition that should be there is not: the next refresh() makes sure of all of them.
   void forget();
+
+  // The database is another one: see Memory.
+  void forget_all();
 
   // The store's day, as far as we know. It may be old: then submit() meets a partition that is gone, and refreshes.
   std::int64_t today();

@@ -66,10 +66,11 @@ const ValuesStatement kMakeRunning{
 const ValuesStatement kMakeScheduled{
     "make_scheduled",
     "insert into delayed (lo, hi, due, queue, priority, updated_at, attempt, tries, max_attempts, recurring)"
-    " select lo, hi, run_at, queue, priority, horae_now(), 0, 0, max_attempts, recurring from (",
+    " select d.lo, d.hi, d.run_at, q.no, d.priority, horae_now(), 0, 0, d.max_attempts, d.recurring from (",
     kBeginningColumns,
     ") " + kBeginning +
-        " where run_at > horae_now()"
+        " left join queue as q on q.no = d.queue"
+        " where d.run_at > horae_now()"
         " returning lo, hi"};
 
 bool is_plain(const NewTask& task) {

@@ -7,22 +7,36 @@ namespace horae::postgres {
 Result<void> Memory::admit(const Connection& connection) {
   const std::lock_guard lock(mutex_);
   if (incarnation_.empty()) incarnation_ = connection.incarnation();
-  if (incarnation_ == connection.incarnation()) return {};
+  if (incarnation_ == connection.incarnation() && !is_elsewhere_) return {};
   is_elsewhere_ = true;
   return Error{ErrorCode::kUnavailable,
                "PostgreSQL was started again, or another database has taken its place: what was known of it is being "
                "read again"};
 }
 
+// Whoever has waited while another one tried takes its answer: a server that hangs costs all of them its time once.
 Result<void> Memory::move() {
+  const std::uint64_t seen = attempts_;
   const std::lock_guard one_at_a_time(moving_);
-  if (!is_elsewhere_) return {};  // somebody else did it
+  if (!is_elsewhere_) return {};
+  if (attempts_ == seen) {
+    last_attempt_ = try_to_move();
+    ++attempts_;
+  }
+  return last_attempt_;
+}
+
+Result<void> Memory::try_to_move() {
+  auto prepared = prepare_();
+  if (!prepared.ok()) {
+    // Whatever is wrong with the database, the calls are in order and may come again.
+    return Error{ErrorCode::kUnavailable, prepared.error().message};
+  }
   const std::unique_lock lock(in_use_);
   forget_();
-  auto moved = move_();
-  if (!moved.ok()) return moved.error();
   const std::lock_guard admission(mutex_);
-  incarnation_ = std::move(*moved);
+  incarnation_ = std::move(*prepared);
+  ++moves_;
   is_elsewhere_ = false;
   return {};
 }

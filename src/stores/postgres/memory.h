@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <shared_mutex>
@@ -16,44 +17,55 @@
 
 #include "base/result.h"
 #include "stores/postgres/connection.h"
+#include "stores/postgres/pool.h"
 
 namespace horae::postgres {
 
 // Threads: any thread at once.
 class Memory {
  public:
-  // `forget` empties the memory. `move` makes the database that answers now ready for use, takes leave of all
-  // connections that may lead to another, and answers its Connection::incarnation(). Nothing uses the memory meanwhile.
-  Memory(std::function<void()> forget, std::function<Result<std::string>()> move)
-      : forget_(std::move(forget)), move_(std::move(move)) {}
+  // `prepare` makes the database that answers now ready for use and answers its Connection::incarnation(), within a
+  // limited time. `forget` empties the memory and takes leave of all connections that were made until then; nobody uses
+  // the memory meanwhile.
+  Memory(std::function<Result<std::string>()> prepare, std::function<void()> forget)
+      : prepare_(std::move(prepare)), forget_(std::move(forget)) {}
 
   // For each new connection: kUnavailable if it leads to another database than the one that is remembered. So whatever
   // was remembered is never used there.
   Result<void> admit(const Connection& connection);
 
-  // Runs a call that uses the memory, or is asked often enough to find out that it is out of date. If it has met
-  // another database, all is forgotten and the call is run once more, as its caller would: it has the same ids and
-  // tokens.
+  // Runs a call that uses the memory, or one, like the tick, that comes often enough for somebody to notice soon that
+  // the database is another one. If it is, and nothing of the call has begun, all is forgotten and the call is run
+  // again. Once it has begun the answer is kUnavailable: part of it may be done.
   template <typename Call>
   std::invoke_result_t<Call> use(Call call) {
     for (bool is_repeated = false;; is_repeated = true) {
       if (is_elsewhere_) {
         if (auto moved = move(); !moved.ok()) return moved.error();
       }
+      const std::uint64_t begun = Pool::begun_on_this_thread();
       const std::shared_lock lock(in_use_);
       auto answer = call();
-      if (answer.ok() || is_repeated || !is_elsewhere_) return answer;
+      if (answer.ok() || is_repeated || !is_elsewhere_ || Pool::begun_on_this_thread() != begun) return answer;
     }
   }
 
+  // How often the database was another one.
+  std::uint64_t moves() const { return moves_; }
+
  private:
   Result<void> move();
+  Result<void> try_to_move();
 
+  const std::function<Result<std::string>()> prepare_;
   const std::function<void()> forget_;
-  const std::function<Result<std::string>()> move_;
-  std::mutex moving_;                       // before in_use_, for which one might wait for ever while others use it
   std::shared_mutex in_use_;                // shared while the memory is used; not shared while it is emptied
-  std::atomic<bool> is_elsewhere_ = false;  // a connection was refused; nobody may begin to use the memory
+  std::atomic<bool> is_elsewhere_ = false;  // a connection was refused: calls wait for moving_ before they begin
+  std::atomic<std::uint64_t> moves_ = 0;
+
+  std::mutex moving_;                        // taken before in_use_; new calls stop here, so the wait for that one ends
+  std::atomic<std::uint64_t> attempts_ = 0;  // to move, that have ended
+  Result<void> last_attempt_;                // guarded by moving_
 
   std::mutex mutex_;
   std::string incarnation_;  // guarded by mutex_; of what is remembered; empty before the first connection

@@ -29,6 +29,17 @@ using ::testing::UnorderedElementsAre;
 
 PostgresStoreOptions unsafe() { return {.allow_unsafe = {"fsync", "full_page_writes", "synchronous_commit"}}; }
 
+// Asks again while the store is away, as every caller does; here for long enough.
+template <typename Call>
+std::invoke_result_t<Call> patiently(Call call) {
+  constexpr int kMostTries = 1'000;
+  for (int i = 0;; ++i) {
+    auto answer = call();
+    if (answer.ok() || answer.error().code != ErrorCode::kUnavailable || i == kMostTries) return answer;
+    std::this_thread::yield();
+  }
+}
+
 // A store, as a node has it, and the little that the tests ask of it.
 class Client {
  public:
@@ -36,33 +47,40 @@ class Client {
 
   Store& store() { return *store_; }
 
-  Result<std::vector<SubmitOutcome>> try_to_submit(const std::string& queue, const std::string& spec) {
-    const Submission submission{.task = {.queue = queue, .spec = spec}, .new_id = ids_.next()};
+  Result<std::vector<SubmitOutcome>> submit_once(NewTask task) {
+    const Submission submission{.task = std::move(task), .new_id = ids_.next()};
     return store_->tasks().submit(std::span(&submission, 1));
   }
 
   void submit(const std::string& queue, const std::string& spec) {
-    const auto submitted = try_to_submit(queue, spec);
+    const Submission submission{.task = {.queue = queue, .spec = spec}, .new_id = ids_.next()};
+    const auto submitted = patiently([&] { return store_->tasks().submit(std::span(&submission, 1)); });
     ASSERT_TRUE(submitted.ok()) << submitted.error().message;
   }
 
-  std::vector<LeasedTask> claim(const std::string& queue) {
+  Result<std::vector<std::vector<LeasedTask>>> claim_once(const std::string& queue) {
     const ClaimWish wish{.owner = "worker-1", .queues = {queue}, .max = 100, .token = ids_.next()};
-    auto claimed = store_->tasks().claim(std::span(&wish, 1));
+    return store_->tasks().claim(std::span(&wish, 1));
+  }
+
+  std::vector<LeasedTask> claim(const std::string& queue) {
+    auto claimed = patiently([&] { return claim_once(queue); });
     EXPECT_TRUE(claimed.ok()) << claimed.error().message;
     return claimed.ok() ? std::move(claimed->at(0)) : std::vector<LeasedTask>();
   }
 
-  std::vector<std::string> claim_specs(const std::string& queue) {
+  std::vector<std::string> claim_specs(const std::string& queue) { return specs_of(claim(queue)); }
+
+  static std::vector<std::string> specs_of(const std::vector<LeasedTask>& tasks) {
     std::vector<std::string> specs;
-    for (LeasedTask& task : claim(queue)) specs.push_back(std::move(task.spec));
+    for (const LeasedTask& task : tasks) specs.push_back(task.spec);
     return specs;
   }
 
   SettleOutcome complete(const LeasedTask& task) {
     const Settlement settlement{
         .event = Event::kComplete, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = "worker-1"};
-    auto settled = store_->tasks().settle(std::span(&settlement, 1));
+    auto settled = patiently([&] { return store_->tasks().settle(std::span(&settlement, 1)); });
     EXPECT_TRUE(settled.ok()) << settled.error().message;
     return settled.ok() ? settled->at(0) : SettleOutcome();
   }
@@ -89,11 +107,13 @@ class OtherDatabase : public TestDatabase, public ::testing::WithParamInterface<
     backup_ = test_server().copy_database(url());
   }
 
-  // The database is what it was at back_up(), and loses its connections.
-  void restore() {
+  // The database is what it was at back_up(), but for this change, and loses its connections.
+  void restore(const std::string& change = "SELECT 1") {
     const std::string copy = test_server().copy_database(backup_);
+    const std::string copy_name = copy.substr(copy.rfind('/') + 1);
+    test_server().run_sql(change, copy_name);
     test_server().drop_database(url());
-    test_server().run_sql("ALTER DATABASE " + copy.substr(copy.rfind('/') + 1) + " RENAME TO " + name(), "postgres");
+    test_server().run_sql("ALTER DATABASE " + copy_name + " RENAME TO " + name(), "postgres");
   }
 
   void make_anew() {
@@ -168,10 +188,11 @@ TEST_P(OtherDatabase, OneThatWasMadeAnewIsPutInOrderAndUsed) {
 TEST_P(OtherDatabase, TheTickFindsItAndAllElseWorksAgain) {
   Client node(node_url());
   const TickWish wish{.self = {.id = "worker-1"}, .wants_hints = false, .awaited = {}};
-  ASSERT_TRUE(node.store().cluster().tick(wish).ok());
+  const auto tick = [&] { return patiently([&] { return node.store().cluster().tick(wish); }); };
+  EXPECT_EQ(tick().value().moves, 0U);
   ASSERT_TRUE(node.store().tokens().tokens().ok());
   make_anew();
-  ASSERT_TRUE(node.store().cluster().tick(wish).ok());
+  EXPECT_EQ(tick().value().moves, 1U);
   EXPECT_TRUE(node.store().tokens().tokens().ok());
   EXPECT_TRUE(node.store().queues().queues().value().queues.empty());
 }
@@ -192,7 +213,7 @@ TEST_P(OtherDatabase, UnderLoadEveryTaskLiesInTheQueueThatItWasFor) {
   for (std::size_t i = 0; i < kThreads; ++i) {
     threads[i].thread = std::thread([&, queue = "q" + std::to_string(i), &mine = threads[i]] {
       while (!is_over) {
-        const auto submitted = node.try_to_submit(queue, queue);
+        const auto submitted = node.submit_once({.queue = queue, .spec = queue});
         if (!submitted.ok()) continue;
         mine.last = to_string(submitted->at(0).id);
         ++mine.count;
@@ -207,14 +228,14 @@ TEST_P(OtherDatabase, UnderLoadEveryTaskLiesInTheQueueThatItWasFor) {
   };
   for (int i = 0; i < 3; ++i) {
     let_each_submit_some();
-    restore();
-    Client(url()).submit("not" + std::to_string(i), "not" + std::to_string(i));  // takes the first number
+    restore("INSERT INTO queue (name, retention) VALUES ('takes a number', 0)");
   }
   let_each_submit_some();
   is_over = true;
   for (Thread& each : threads) each.thread.join();
 
-  EXPECT_EQ(ask("SELECT count(*) FROM task JOIN queue ON queue.no = task.queue WHERE spec <> name"), "0");
+  EXPECT_EQ(ask("SELECT count(*) FROM task LEFT JOIN queue ON queue.no = task.queue WHERE name IS DISTINCT FROM spec"),
+            "0");
   EXPECT_EQ(ask("SELECT count(*) FROM task WHERE NOT EXISTS (SELECT FROM run WHERE task.seq BETWEEN lo AND hi"
                 " AND run.queue = task.queue)"),
             "0");
@@ -223,18 +244,99 @@ TEST_P(OtherDatabase, UnderLoadEveryTaskLiesInTheQueueThatItWasFor) {
   EXPECT_EQ(ask("SELECT count(*) FROM task WHERE id IN (" + last + ")"), std::to_string(kThreads));
 }
 
-class RestartedServer : public TestDatabase {};
+TEST_P(OtherDatabase, WhileItCannotBeUsedCallsMayComeAgain) {
+  Client node(node_url());
+  node.submit("mail", "lost with the database");
+  make_anew();
+  ask("CREATE TABLE horae_version (one boolean, version integer); INSERT INTO horae_version VALUES (true, 1000)");
+  std::string last;
+  for (int i = 0; i < 20; ++i) {  // more often than there are connections
+    const auto submitted = node.submit_once({.queue = "mail", .spec = "a"});
+    ASSERT_FALSE(submitted.ok());
+    EXPECT_EQ(submitted.error().code, ErrorCode::kUnavailable) << submitted.error().message;
+    last = submitted.error().message;
+  }
+  EXPECT_THAT(last, HasSubstr("1000"));
+  ask("DROP TABLE horae_version");
+  node.submit("mail", "a");
+  EXPECT_THAT(node.claim_specs("mail"), ElementsAre("a"));
+}
 
-TEST_F(RestartedServer, NobodyNoticesThatTheServerWasStartedAgain) {
+TEST(RestartedServer, NobodyNoticesThatTheServerWasStartedAgain) {
   PostgresServer server({.durable = false, .settings = {}});
   Client node(server.make_database());
   node.submit("mail", "a");
   server.stop();
   server.start();
-  node.submit("mail", "b");
+  ASSERT_TRUE(node.submit_once({.queue = "mail", .spec = "b"}).ok());
   server.stop();
   server.start();
-  EXPECT_THAT(node.claim_specs("mail"), ElementsAre("a", "b"));
+  const auto claimed = node.claim_once("mail");
+  ASSERT_TRUE(claimed.ok()) << claimed.error().message;
+  EXPECT_THAT(Client::specs_of(claimed->at(0)), ElementsAre("a", "b"));
+}
+
+// ---- What has begun is not run again ----
+
+class MemoryTest : public TestDatabase {
+ protected:
+  // The memory of a database that nobody is connected to any more.
+  MemoryTest() {
+    EXPECT_TRUE(memory_.admit(*connect()).ok());
+    test_server().drop_database(url());
+    test_server().run_sql("CREATE DATABASE " + name(), "postgres");
+  }
+
+  Result<std::string> ask_pool() {
+    return pool_.look<std::string>([](Transaction& transaction) -> Result<std::string> {
+      const Rows rows = transaction.run({"one", "SELECT 'one'"});
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return rows[0].text(0);
+    });
+  }
+
+  int prepared_ = 0;
+  int forgotten_ = 0;
+  Memory memory_{[this]() -> Result<std::string> {
+                   ++prepared_;
+                   return connect()->incarnation();
+                 },
+                 [this] { ++forgotten_; }};
+  Pool pool_{url(), 2, {.check = [this](const Connection& each) { return memory_.admit(each); }}};
+};
+
+TEST_F(MemoryTest, ACallThatHasNotBegunIsRunAgain) {
+  int runs = 0;
+  const auto answer = memory_.use([&] {
+    ++runs;
+    return ask_pool();
+  });
+  EXPECT_EQ(answer.value(), "one");
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(prepared_, 1);
+  EXPECT_EQ(forgotten_, 1);
+  EXPECT_EQ(memory_.moves(), 1U);
+}
+
+TEST_F(MemoryTest, ACallThatHasBegunIsNot) {
+  Pool elsewhere(url(), 1);
+  int runs = 0;
+  const auto call = [&]() -> Result<std::string> {
+    ++runs;
+    const auto begun = elsewhere.look<bool>([](Transaction& transaction) -> Result<bool> {
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return true;
+    });
+    if (!begun.ok()) return begun.error();
+    return ask_pool();
+  };
+  const auto answer = memory_.use(call);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(forgotten_, 0);
+  EXPECT_EQ(memory_.use(call).value(), "one");
+  EXPECT_EQ(forgotten_, 1);
 }
 
 // ---- A queue whose row is gone ----
@@ -251,10 +353,13 @@ class LostQueueRow : public TestDatabase {
 };
 
 TEST_F(LostQueueRow, NoTaskIsStoredWhereNobodyLooksForIt) {
-  const auto submitted = node_.try_to_submit("mail", "after");
-  ASSERT_FALSE(submitted.ok());
-  EXPECT_THAT(submitted.error().message, HasSubstr("rank"));
-  EXPECT_EQ(ask("SELECT count(*) FROM task"), "1");
+  const Instant later = Instant(std::chrono::hours(24 * 365 * 100));
+  for (const std::optional<Instant> run_at : {std::optional<Instant>(), std::optional(later)}) {
+    const auto submitted = node_.submit_once({.queue = "mail", .spec = "after", .run_at = run_at});
+    ASSERT_FALSE(submitted.ok());
+    EXPECT_THAT(submitted.error().message, HasSubstr("null value"));
+    EXPECT_EQ(ask("SELECT count(*) FROM task"), "1");
+  }
 }
 
 TEST_F(LostQueueRow, NoTaskIsTakenThatWasNotThere) {
@@ -270,11 +375,15 @@ TEST_F(LostQueueRow, NoTaskIsTakenThatWasNotThere) {
   EXPECT_EQ(ask("SELECT count(*) FROM task"), "1");
 }
 
-TEST_F(LostQueueRow, ATaskThatIsDueStaysWhereItIs) {
+TEST_F(LostQueueRow, ATaskThatIsDueIsNotLostAndHoldsNobodyUp) {
+  ask("INSERT INTO queue (no, name, retention) OVERRIDING SYSTEM VALUE VALUES (1000, 'other', 0)");
   ask("INSERT INTO delayed (lo, hi, due, queue, priority, updated_at, attempt, tries)"
-      " VALUES (1, 1, now() - interval '1 second', 1, 0, now(), 0, 0)");
-  EXPECT_FALSE(node_.store().tasks().promote_due(10).ok());
-  EXPECT_EQ(ask("SELECT count(*) FROM delayed"), "1");
+      " VALUES (1, 1, now() - interval '2 seconds', 1, 0, now(), 0, 0),"
+      " (2, 2, now() - interval '1 second', 1000, 0, now(), 0, 0)");
+  const auto promoted = node_.store().tasks().promote_due(10);
+  ASSERT_TRUE(promoted.ok()) << promoted.error().message;
+  EXPECT_EQ(ask("SELECT string_agg(lo::text, ' ' ORDER BY lo) FROM run"), "1 2");
+  EXPECT_EQ(ask("SELECT count(*) FROM delayed"), "0");
 }
 
 }  // namespace

@@ -23,7 +23,10 @@ Result<Pool::Pooled> Pool::borrow() {
     Pooled lent = std::move(idle_.back());
     idle_.pop_back();
     lock.unlock();
-    if (lent.connection->usable()) return lent;
+    if (lent.connection->usable()) {
+      ++begun_;
+      return lent;
+    }
     lent.connection.reset();
     lock.lock();
   }
@@ -35,6 +38,7 @@ Result<Pool::Pooled> Pool::borrow() {
     return made.error();
   }
   lent.connection = std::move(*made);
+  ++begun_;
   return lent;
 }
 
@@ -49,12 +53,15 @@ Result<std::unique_ptr<Connection>> Pool::make() {
 }
 
 void Pool::give_back(Pooled lent) {
-  if (lent.connection && lent.connection->is_elsewhere()) renew();  // as the others are, most likely
+  std::vector<Pooled> old;  // hang up without the mutex
+  const bool is_elsewhere = lent.connection && lent.connection->is_elsewhere();
   if (lent.connection && !lent.connection->usable()) lent.connection.reset();
   {
     const std::lock_guard lock(mutex_);
     ++free_places_;
-    if (lent.connection && lent.generation == generation_) idle_.push_back(std::move(lent));
+    const bool is_current = lent.generation == generation_;
+    if (is_elsewhere && is_current) old.swap(idle_);  // they are as well, most likely
+    if (lent.connection && is_current) idle_.push_back(std::move(lent));
   }
   freed_.notify_one();
 }

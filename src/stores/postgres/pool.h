@@ -63,6 +63,9 @@ class Pool {
   // All connections that were made until now, also those that are lent, are used no more once they are given back.
   void renew();
 
+  // How many transactions of any pool have begun on this thread.
+  static std::uint64_t begun_on_this_thread() { return begun_; }
+
   // For what no transaction may hold: lends a connection.
   template <typename T, typename Body>
   Result<T> with_connection(Body body) {
@@ -110,6 +113,8 @@ class Pool {
   void give_back(Pooled lent);
   static bool may_repeat(const Failure& failure, Attempts& attempts);
   void pause(const Attempts& attempts);
+
+  inline static thread_local std::uint64_t begun_ = 0;
 
   const std::string url_;
   const PoolOptions options_;

@@ -128,20 +128,28 @@ Result<void> check_encoding(Connection& connection) {
 
 // `code`: see check_durability().
 Result<std::unique_ptr<Connection>> prepare_database(const std::string& url, const PostgresStoreOptions& options,
-                                                     ErrorCode code) {
+                                                     ErrorCode code, Patience patience = Patience::kEndless) {
   auto connection = Connection::open(url);
   if (!connection.ok()) return connection;
+  (*connection)->set_patience(patience);
   if (auto checked = check_encoding(**connection); !checked.ok()) return checked.error();
   if (auto durable = check_durability(**connection, options.allow_unsafe, code); !durable.ok()) return durable.error();
   if (auto migrated = migrate_database(**connection, false); !migrated.ok()) return migrated.error();
   return connection;
 }
 
+// The same for calls that wait for it.
+Result<std::string> prepare_again(const std::string& url, const PostgresStoreOptions& options) {
+  const auto connection = prepare_database(url, options, ErrorCode::kUnavailable, Patience::kLimited);
+  if (!connection.ok()) return connection.error();
+  return (*connection)->incarnation();
+}
+
 class PostgresStore final : public Store {
  public:
   PostgresStore(const std::string& url, std::string description, const PostgresStoreOptions& options)
       : description_(std::move(description)),
-        memory_([this] { forget(); }, [this, url, options] { return move(url, options); }),
+        memory_([url, options] { return prepare_again(url, options); }, [this] { forget(); }),
         pool_(url, options.connections, pool_options(options)),
         names_(pool_),
         days_(pool_),
@@ -166,23 +174,20 @@ class PostgresStore final : public Store {
   PoolOptions pool_options(const PostgresStoreOptions& options) {
     return {.check = [this, allowed = options.allow_unsafe](const Connection& connection) -> Result<void> {
               const auto durable = check_durability(connection, allowed, ErrorCode::kUnavailable);
-              return durable.ok() ? memory_.admit(connection) : durable;
+              if (!durable.ok()) return durable;
+              auto admitted = memory_.admit(connection);
+              if (!admitted.ok()) pool_.renew();  // so that nobody waits long for a server that is gone
+              return admitted;
             },
             .before_commit = options.before_commit};
   }
 
   void forget() {
+    pool_.renew();
     names_.forget();
-    days_.forget();
+    days_.forget_all();
     floors_.forget();
     tasks_.forget();
-  }
-
-  Result<std::string> move(const std::string& url, const PostgresStoreOptions& options) {
-    const auto connection = prepare_database(url, options, ErrorCode::kUnavailable);
-    if (!connection.ok()) return connection.error();
-    pool_.renew();
-    return (*connection)->incarnation();
   }
 
   const std::string description_;

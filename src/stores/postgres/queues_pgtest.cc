@@ -31,7 +31,7 @@ class MigratedDatabase : public TestDatabase {
 class QueueNamesTest : public MigratedDatabase {};
 class QueuesTest : public MigratedDatabase {
  protected:
-  Memory memory_{[] {}, [] { return Result<std::string>(""); }};
+  Memory memory_{[] { return Result<std::string>(""); }, [] {}};
   Queues queues_{pool_, memory_, names_};
 };
 

@@ -22,13 +22,14 @@ const Sql kLockDue{"lock_due",
                    "select r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
                    " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at from delayed as r"
                    " where r.due <= horae_now() order by r.due, r.lo + 0 limit $1::bigint for update skip locked"};
-// The rank comes from the queue's ageing and the store's clock (src/model/rank.h). Without the row of the queue the
-// statement fails, and the task stays where it is.
+// The rank comes from the queue's ageing and the store's clock (src/model/rank.h). A task whose queue has lost its row
+// is ready too, as in a queue without settings: it must not be lost, nor hold the others up.
 const ValuesStatement kMakeReady{
     "promote",
     "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
     " ended_event, ended_owner)"
-    " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), "
+    " select d.lo, d.hi, d.queue, coalesce(q.base, 0) + coalesce(q.rate, 1) * (s.second - coalesce(q.since, 0)) - "
+    "d.priority, s.second, horae_now(), "
     "d.attempt,"
     " d.tries, d.max_attempts, d.recurring, d.run_at, d.ended_event, d.ended_owner"
     " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
