@@ -173,7 +173,7 @@ class PostgresStore final : public Store {
   // order: it may come again.
   PoolOptions pool_options(const PostgresStoreOptions& options) {
     return {.check = [this, allowed = options.allow_unsafe](const Connection& connection) -> Result<void> {
-              const auto durable = check_durability(connection, allowed, ErrorCode::kUnavailable);
+              auto durable = check_durability(connection, allowed, ErrorCode::kUnavailable);
               if (!durable.ok()) return durable;
               auto admitted = memory_.admit(connection);
               if (!admitted.ok()) pool_.renew();  // so that nobody waits long for a server that is gone
