@@ -215,8 +215,10 @@ TEST_P(NodeOn, ANodeThatStopsYieldsAndGoesOnAfterItsRestart) {
   start();
   wait_for(id, "completed");
   // A claim that was under way when the node stopped may have taken it once more, and given it back.
-  EXPECT_THAT(get("/v1/tasks/" + id).body,
-              AllOf(HasSubstr(R"("_typ":"TaskYield")"), ContainsRegex(R"("attempt":[23],"tries":0)")));
+  EXPECT_THAT(
+      get("/v1/tasks/" + id).body,
+      AllOf(ContainsRegex(R"("attempt":[23],"tries":0)"),
+            ContainsRegex(R"(TaskAssignment[^}]*"attempt":1\}.*TaskYield[^}]*"attempt":1[,}].*TaskAssignment)")));
 }
 
 TEST_P(NodeOn, ANodeThatIsKilledLosesNothing) {
