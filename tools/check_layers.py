@@ -17,15 +17,22 @@ from typing import Iterator, NamedTuple
 LAYERS = (
     ("base",),
     ("model",),
-    ("store", "net"),
-    ("stores", "engine"),
-    ("kafka", "http", "agent"),
+    ("store", "net", "http"),
+    ("stores", "engine", "observe"),
+    ("kafka", "api", "sdk"),
+    ("agent",),
     ("app",),
     ("cli",),
 )
 
 # Subfolders that do not see each other. They see the files beside them, which in turn do not see them.
 APART = {"stores": ("sqlite", "postgres")}
+
+# Folders that see less than their layer allows: the HTTP server knows no task.
+BLIND = {"http": ("model",)}
+
+# A folder of src/ holds at most so many units. A unit is a header with its source; tests stand beside it.
+MAX_UNITS = 20
 
 
 class Library(NamedTuple):
@@ -190,7 +197,7 @@ LAYER_OF = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 
 def may_see(folder: str) -> list[str]:
     """Other folders that `folder` may include, lowest first."""
-    return [other for row in LAYERS[: LAYER_OF[folder]] for other in row]
+    return [other for row in LAYERS[: LAYER_OF[folder]] for other in row if other not in BLIND.get(folder, ())]
 
 
 def subfolder(parts: list[str]) -> str:
@@ -206,12 +213,24 @@ def layer_fault(includer: str, included: str) -> tuple[str, str] | None:
         return f'includes "{included}", but src/{other} is not a layer', "see LAYERS in tools/check_layers.py"
     if folder != other and other not in may_see(folder):
         sees = ", ".join(may_see(folder)) or "itself"
-        where = "beside" if LAYER_OF[folder] == LAYER_OF[other] else "above"
+        where = ("hidden from" if other in BLIND.get(folder, ()) else
+                 "beside" if LAYER_OF[folder] == LAYER_OF[other] else "above")
         return f'includes "{included}", but {other} is {where} {folder}', f"{folder} sees only {sees}"
     if folder == other and subfolder(target) not in ("", subfolder(source)):
         return (f'includes "{included}" from outside {other}/{subfolder(target)}',
                 f"{' and '.join(APART[folder])} do not see each other, and what they share in {folder} sees neither")
     return None
+
+
+def unit_faults(paths: list[str]) -> Iterator[Fault]:
+    units: dict[str, set[str]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if path.startswith("src/") and not is_test(path):
+            units.setdefault(folder, set()).add(name.rsplit(".", 1)[0])
+    for folder, names in units.items():
+        if len(names) > MAX_UNITS:
+            yield Fault(folder, 1, f"has {len(names)} units", f"at most {MAX_UNITS} in a folder: make subfolders")
 
 
 OUR_HEADER = re.compile(r"\w+(/\w+)*/\w+\.h")
@@ -285,16 +304,26 @@ def place_faults(root: Path) -> Iterator[Fault]:
             yield Fault(path, 1, "is in no folder", "each source belongs to a layer")
 
 
+def lists_above(root: Path, file: Path) -> Path:
+    """The nearest CMakeLists.txt, below src/ or tests/; the one of the file's own folder if there is none."""
+    for folder in file.parents:
+        if folder.parent == root:
+            break
+        if (folder / "CMakeLists.txt").is_file():
+            return folder / "CMakeLists.txt"
+    return file.parent / "CMakeLists.txt"
+
+
 def build_faults(root: Path, paths: list[str]) -> Iterator[Fault]:
-    """Sources that their folder's CMakeLists.txt does not build."""
+    """Sources that the nearest CMakeLists.txt above them does not build."""
     named: dict[Path, set[str]] = {}
     for path in paths:
         if not is_test(path) and not (path.startswith("src/") and path.endswith(".cc")):
             continue
-        lists = (root / path).parent / "CMakeLists.txt"
+        lists = lists_above(root, root / path)
         if lists not in named:
             named[lists] = set(re.split(r'[\s()";]+', re.sub(CMAKE_MENTIONS, " ", cmake_of(lists))))
-        if Path(path).name not in named[lists]:
+        if (root / path).relative_to(lists.parent).as_posix() not in named[lists]:
             yield Fault(path, 1, f"is not named in {lists.relative_to(root).as_posix()}",
                         "what is not built is not checked")
 
@@ -324,7 +353,7 @@ def check(root: Path) -> tuple[int, list[Fault]]:
     """How many C++ files there are below `root`, and what is wrong with them."""
     files = files_of(root)
     paths = [path for path in files if path.endswith((".h", ".cc"))]
-    faults = [*place_faults(root), *build_faults(root, paths), *reach_faults(root)]
+    faults = [*place_faults(root), *unit_faults(paths), *build_faults(root, paths), *reach_faults(root)]
     for path in files:
         if path.endswith(OTHER_CXX_SUFFIXES):
             faults.append(Fault(path, 1, "is neither .h nor .cc", "other C++ files escape these checks"))

@@ -12,7 +12,8 @@ import check_layers  # noqa: E402 (found through the line above)
 
 CLEAN_TREE = {
     "CMakeLists.txt": "\n".join(f"add_subdirectory({folder})" for folder in (
-        "src/base", "src/model", "src/net", "src/store", "src/stores", "src/engine", "src/http", "src/app", "tests")),
+        "src/base", "src/model", "src/net", "src/http", "src/store", "src/stores", "src/engine", "src/api", "src/app",
+        "tests")),
     "include/horae/client.h": '// The client.\n#pragma once\n#include <string>\n#include "horae/types.h"\n',
     "include/horae/types.h": "#pragma once\n#include <cstdint>\n",
     "src/base/CMakeLists.txt": "horae_library(base SOURCES clock.cc log.cc random.cc)\n"
@@ -130,6 +131,31 @@ class CheckLayersTest(unittest.TestCase):
 
     def test_what_the_stores_share_sees_neither_of_them(self):
         self.expect_fault_of_line("src/stores/rows.h", '#include "stores/sqlite/store.h"')
+
+    def test_the_http_server_knows_no_task(self):
+        self.write("src/http/server.h", "#pragma once\n")
+        self.expect_fault_of_line("src/http/server.h", '#include "model/task.h"', "model is hidden from http")
+
+    def test_a_folder_has_a_limit_of_units(self):
+        for number in range(check_layers.MAX_UNITS):
+            self.write(f"src/model/part{number}.h", "#pragma once\n")
+        self.expect_one_fault("src/model:1: ", "has 21 units")
+
+    def test_a_subfolder_counts_its_own_units(self):
+        for number in range(check_layers.MAX_UNITS):
+            self.write(f"src/model/parts/part{number}.h", "#pragma once\n")
+        self.assertEqual(self.faults(), [])
+
+    def test_tests_are_not_units(self):
+        self.write("src/model/CMakeLists.txt", "horae_library(model SOURCES task.cc " + " ".join(
+            f"part{number}_test.cc" for number in range(check_layers.MAX_UNITS + 1)) + ")")
+        for number in range(check_layers.MAX_UNITS + 1):
+            self.write(f"src/model/part{number}_test.cc", "")
+        self.assertEqual(self.faults(), [])
+
+    def test_a_source_of_a_subfolder_is_named_by_its_path(self):
+        self.write("src/model/parts/odd.cc", "")
+        self.expect_one_fault("src/model/parts/odd.cc:1: ", "is not named in src/model/CMakeLists.txt")
 
     def test_a_unit_test_is_bound_to_the_layer_of_its_folder(self):
         self.expect_fault_of_line("src/base/clock_test.cc", '#include "model/task.h"', "model is above base")

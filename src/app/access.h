@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "http/gate.h"
-#include "http/rate_limit.h"
+#include "api/access/gate.h"
+#include "api/access/rate_limit.h"
 #include "http/server.h"
-#include "http/token_book.h"
+#include "api/access/token_book.h"
 #include "store/cluster_store.h"
 #include "store/token_store.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/random.h"
-#include "http/new_token.h"
+#include "api/access/new_token.h"
 #include "stores/sqlite/sqlite_store.h"
 
 namespace horae {

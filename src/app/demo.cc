@@ -7,7 +7,7 @@
 #include <ranges>
 
 #include "base/time_text.h"
-#include "engine/spec.h"
+#include "engine/slots/spec.h"
 
 namespace horae {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "http/hint_text.h"
+#include "observe/hint_text.h"
 
 namespace horae {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "http/event_ring.h"
+#include "observe/event_ring.h"
 #include "store/cluster_store.h"
 
 namespace horae {

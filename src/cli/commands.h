@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "cli/console.h"
+#include "cli/terminal/console.h"
 
 namespace horae::cli {
 

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/test_terminal.h"
-#include "http/test_world.h"
+#include "cli/terminal/test_terminal.h"
+#include "api/test_world.h"
 #include "tests/support/temporary_folder.h"
 
 namespace horae::cli {

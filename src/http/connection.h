@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "http/held_bytes.h"
 #include "http/io_loop.h"
-#include "http/log_pace.h"
+#include "base/log_rate_limiter.h"
 #include "http/responder.h"
 #include "http/server.h"
 #include "http/transport.h"
@@ -28,7 +28,7 @@ struct ConnectionHost {
   std::function<void()> on_closed = {};  // called by each connection at its end, on its loop's thread
   std::atomic<std::uint64_t> next_request = 1;
   std::atomic<std::size_t> streams = 0;     // that are under way
-  LogPace busy{1};                          // of requests that were refused for a limit
+  LogRateLimiter busy{1};                          // of requests that were refused for a limit
   ByteGauge bytes{limits.bytes_in_flight};  // of requests that arrive, or are not answered yet
   std::atomic<bool> stopping = false;
 };
@@ -62,8 +62,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void close();
 
-  // For the Exchange of request `id`. False if the answer cannot be delivered any more: then `sent` was not called.
-  bool post_answer(std::uint64_t id, HttpResponse response, Exchange::Sent& sent);
+  // For the AnswerSlot of request `id`. False if the answer cannot be delivered any more: then `sent` was not called.
+  bool post_answer(std::uint64_t id, HttpResponse response, AnswerSlot::Sent& sent);
   void post_dropped(std::uint64_t id);  // nobody is left who could answer
   void post_watch(std::uint64_t id, std::function<void()> gone);
   void post_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body);
@@ -111,8 +111,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse(int status, std::string detail);
   void answer_dropped(std::uint64_t id);
   void log_busy(std::string_view reason) const;
-  void answer(std::uint64_t id, HttpResponse response, Exchange::Sent sent);
-  void write(HttpResponse response, bool has_body, Exchange::Sent sent);
+  void answer(std::uint64_t id, HttpResponse response, AnswerSlot::Sent sent);
+  void write(HttpResponse response, bool has_body, AnswerSlot::Sent sent);
   void put_out(std::string head, std::string body);
   void send();
   void on_sent(bool is_sent);
@@ -142,7 +142,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool wants_body_ = true;      // false after HEAD
   bool is_http10_ = false;      // it knows no chunks
   std::function<void()> gone_;  // to be told if the client goes before it is answered
-  Exchange::Sent sent_;         // to be told when the output is written
+  AnswerSlot::Sent sent_;         // to be told when the output is written
   Output output_;
   std::shared_ptr<BodyStream> stream_;  // that is the answer
   std::atomic<bool> is_resumed_ = false;

@@ -27,7 +27,7 @@ std::string_view Connection::Output::rest() const {
   return std::string_view(body).substr(done - head.size());
 }
 
-bool Connection::post_answer(std::uint64_t id, HttpResponse response, Exchange::Sent& sent) {
+bool Connection::post_answer(std::uint64_t id, HttpResponse response, AnswerSlot::Sent& sent) {
   if (loop_->is_here()) {
     answer(id, std::move(response), std::move(sent));
     return true;
@@ -38,7 +38,7 @@ bool Connection::post_answer(std::uint64_t id, HttpResponse response, Exchange::
   });
 }
 
-void Connection::answer(std::uint64_t id, HttpResponse response, Exchange::Sent sent) {
+void Connection::answer(std::uint64_t id, HttpResponse response, AnswerSlot::Sent sent) {
   if (phase_ != Phase::kHandling || id != request_) {
     if (sent) sent(false);
     return;
@@ -88,7 +88,7 @@ void Connection::answer_dropped(std::uint64_t id) {
          {});
 }
 
-void Connection::write(HttpResponse response, bool has_body, Exchange::Sent sent) {
+void Connection::write(HttpResponse response, bool has_body, AnswerSlot::Sent sent) {
   gone_ = nullptr;
   keep_alive_ = keep_alive_ && !host_->stopping;
   sent_ = std::move(sent);

@@ -8,7 +8,7 @@
 namespace horae {
 namespace {
 
-class PendingAnswer final : public Exchange, public std::enable_shared_from_this<PendingAnswer> {
+class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_this<PendingAnswer> {
  public:
   PendingAnswer(std::shared_ptr<Connection> connection, std::uint64_t id, HeldBytes bytes)
       : connection_(std::move(connection)), id_(id), bytes_(std::move(bytes)) {}
@@ -52,7 +52,7 @@ class PendingAnswer final : public Exchange, public std::enable_shared_from_this
 
 }  // namespace
 
-std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
+std::shared_ptr<AnswerSlot> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
                                               HeldBytes bytes) {
   return std::make_shared<PendingAnswer>(std::move(connection), id, std::move(bytes));
 }

@@ -11,8 +11,8 @@ namespace horae {
 
 class Connection;
 
-// The Exchange of request `id` of the connection, which it keeps alive. `bytes` are those of the request.
-std::shared_ptr<Exchange> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
+// The AnswerSlot of request `id` of the connection, which it keeps alive. `bytes` are those of the request.
+std::shared_ptr<AnswerSlot> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
                                               HeldBytes bytes);
 
 }  // namespace horae

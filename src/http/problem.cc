@@ -21,9 +21,6 @@ constexpr std::array kKinds = {
     ProblemKind{"method_not_allowed", 405, "This path does not know this method"},
     ProblemKind{"too_slow", 408, "The request took too long to arrive"},
     ProblemKind{"conflict", 409, "It clashes with what is there"},
-    ProblemKind{"stale_attempt", 409, "Another attempt holds the task"},
-    ProblemKind{"cancelled", 409, "The task was cancelled"},
-    ProblemKind{"wrong_state", 409, "The task is in a state in which this cannot happen"},
     ProblemKind{"body_too_large", 413, "The body is too large"},
     ProblemKind{"target_too_long", 414, "The path and query are too long"},
     ProblemKind{"unsupported_media_type", 415, "Send JSON"},
@@ -35,14 +32,7 @@ constexpr std::array kKinds = {
     ProblemKind{"busy", 503, "Too much is going on"},
 };
 
-std::string_view name_of(Verdict verdict) {
-  HORAE_CHECK(!is_success(verdict), "a success is no problem");
-  return to_string(verdict);
-}
-
 }  // namespace
-
-std::span<const ProblemKind> problem_kinds() { return kKinds; }
 
 const ProblemKind& problem_kind(std::string_view name) {
   const auto* const found = std::ranges::find(kKinds, name, &ProblemKind::name);
@@ -51,8 +41,6 @@ const ProblemKind& problem_kind(std::string_view name) {
 }
 
 const ProblemKind& problem_kind(ErrorCode code) { return problem_kind(to_string(code)); }
-
-const ProblemKind& problem_kind(Verdict verdict) { return problem_kind(name_of(verdict)); }
 
 void append_problem(std::string& out, const Problem& problem) {
   const ProblemKind& kind = problem.kind;

@@ -9,13 +9,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "http/message.h"
-#include "model/settle.h"
 
 namespace horae {
 
@@ -28,17 +26,11 @@ struct ProblemKind {
   std::string_view title;
 };
 
-// All that there are, for the documentation.
-std::span<const ProblemKind> problem_kinds();
-
-// The kind with that name, which exists.
+// The kind with that name, which is one that any HTTP service has; api/problems.h has those of tasks.
 const ProblemKind& problem_kind(std::string_view name);
 
-// What an error of the store or a check is called.
+// The kind of an error of the store or of a check.
 const ProblemKind& problem_kind(ErrorCode code);
-
-// What a refused settlement or cancel is called. The verdict is no success.
-const ProblemKind& problem_kind(Verdict verdict);
 
 struct Problem {
   const ProblemKind& kind;

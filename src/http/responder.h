@@ -23,13 +23,13 @@ class BodyStream {
 // The place to which one answer goes. When the last handle is gone and nobody answered, it answers 500 by itself.
 //
 // Threads: every member may be called from any thread at once.
-class Exchange {
+class AnswerSlot {
  public:
   // True once the answer was handed to the network whole; false if the client is gone. Called exactly once, on any
   // thread, perhaps before answer() returns. That it was sent does not say that it arrived.
   using Sent = std::function<void(bool)>;
 
-  virtual ~Exchange() = default;
+  virtual ~AnswerSlot() = default;
   virtual void answer(HttpResponse response, Sent sent) = 0;
   virtual void stream(HttpResponse head, std::shared_ptr<BodyStream> body) = 0;
   virtual void resume() = 0;
@@ -42,10 +42,10 @@ class Exchange {
 // Threads: every member may be called from any thread at once.
 class Responder {
  public:
-  explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+  explicit Responder(std::shared_ptr<AnswerSlot> exchange) : exchange_(std::move(exchange)) {}
 
   // The first answer counts; of a second one only `sent` hears, with false.
-  void answer(HttpResponse response, Exchange::Sent sent = {}) const {
+  void answer(HttpResponse response, AnswerSlot::Sent sent = {}) const {
     exchange_->answer(std::move(response), std::move(sent));
   }
 
@@ -69,7 +69,7 @@ class Responder {
   bool is_gone() const { return exchange_->is_gone(); }
 
  private:
-  std::shared_ptr<Exchange> exchange_;
+  std::shared_ptr<AnswerSlot> exchange_;
 };
 
 }  // namespace horae

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/claimer.h"
+#include "engine/claims/claimer.h"
 #include "tests/engine/engine.h"
 
 namespace horae::testing {

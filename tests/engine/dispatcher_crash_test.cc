@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "engine/monitor.h"
-#include "engine/promoter.h"
+#include "engine/lifecycle/monitor.h"
+#include "engine/lifecycle/promoter.h"
 #include "tests/engine/node.h"
 
 namespace horae::testing {

@@ -1,6 +1,6 @@
-#include "engine/dispatcher.h"
+#include "engine/slots/dispatcher.h"
 
-#include "engine/monitor.h"
+#include "engine/lifecycle/monitor.h"
 #include "tests/engine/node.h"
 
 namespace horae::testing {

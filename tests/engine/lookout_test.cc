@@ -1,12 +1,12 @@
-#include "engine/lookout.h"
+#include "engine/cluster/lookout.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "engine/claimer.h"
-#include "engine/monitor.h"
-#include "engine/promoter.h"
+#include "engine/claims/claimer.h"
+#include "engine/lifecycle/monitor.h"
+#include "engine/lifecycle/promoter.h"
 #include "tests/engine/engine.h"
 
 namespace horae::testing {

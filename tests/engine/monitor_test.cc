@@ -1,4 +1,4 @@
-#include "engine/monitor.h"
+#include "engine/lifecycle/monitor.h"
 
 #include "tests/engine/engine.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/claimer.h"
-#include "engine/dispatcher.h"
-#include "engine/upkeep.h"
+#include "engine/claims/claimer.h"
+#include "engine/slots/dispatcher.h"
+#include "engine/lifecycle/upkeep.h"
 #include "tests/engine/engine.h"
 
 namespace horae::testing {

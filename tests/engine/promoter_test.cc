@@ -1,4 +1,4 @@
-#include "engine/promoter.h"
+#include "engine/lifecycle/promoter.h"
 
 #include "tests/engine/engine.h"
 

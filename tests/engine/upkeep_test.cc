@@ -1,6 +1,6 @@
-#include "engine/upkeep.h"
+#include "engine/lifecycle/upkeep.h"
 
-#include "engine/monitor.h"
+#include "engine/lifecycle/monitor.h"
 #include "tests/engine/node.h"
 
 namespace horae::testing {

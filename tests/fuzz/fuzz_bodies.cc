@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "base/json_scan.h"
-#include "http/bodies.h"
-#include "http/new_token.h"
-#include "http/routes.h"
+#include "api/json/bodies.h"
+#include "api/access/new_token.h"
+#include "api/routes/routes.h"
 #include "laws.h"
 #include "store/submission.h"
 

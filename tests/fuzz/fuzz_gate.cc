@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/gate.h"
+#include "api/access/gate.h"
 #include "http/uri.h"
 #include "laws.h"
 

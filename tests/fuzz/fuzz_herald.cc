@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/json_scan.h"
-#include "engine/herald_message.h"
-#include "http/event_stream.h"
-#include "http/hint_text.h"
+#include "engine/cluster/herald_message.h"
+#include "api/event_stream.h"
+#include "observe/hint_text.h"
 #include "http/uri.h"
 #include "laws.h"
 

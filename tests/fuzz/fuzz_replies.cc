@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cli/replies.h"
+#include "cli/client/replies.h"
 #include "laws.h"
 
 namespace horae::cli {

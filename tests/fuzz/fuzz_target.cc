@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/utf8.h"
-#include "http/event_stream.h"
-#include "http/list_query.h"
-#include "http/route.h"
+#include "api/event_stream.h"
+#include "api/json/list_query.h"
+#include "api/route.h"
 #include "laws.h"
 #include "stores/list_cursor.h"
 

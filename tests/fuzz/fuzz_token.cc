@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/token_text.h"
+#include "api/access/token_text.h"
 #include "laws.h"
 
 namespace horae {

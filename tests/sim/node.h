@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/claimer.h"
-#include "engine/dispatcher.h"
-#include "engine/executors.h"
-#include "engine/lookout.h"
-#include "engine/monitor.h"
-#include "engine/promoter.h"
-#include "engine/sleep_executor.h"
-#include "engine/upkeep.h"
+#include "engine/claims/claimer.h"
+#include "engine/slots/dispatcher.h"
+#include "engine/slots/executors.h"
+#include "engine/cluster/lookout.h"
+#include "engine/lifecycle/monitor.h"
+#include "engine/lifecycle/promoter.h"
+#include "engine/slots/sleep_executor.h"
+#include "engine/lifecycle/upkeep.h"
 #include "tests/sim/faulty_store.h"
 
 namespace horae::sim {

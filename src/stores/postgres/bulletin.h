@@ -5,7 +5,7 @@
 #include <string>
 
 #include "store/cluster_store.h"
-#include "stores/postgres/pool.h"
+#include "stores/postgres/connection/pool.h"
 
 namespace horae::postgres {
 

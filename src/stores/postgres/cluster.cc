@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stores/postgres/bulletin.h"
-#include "stores/postgres/look_up.h"
+#include "stores/postgres/layout/look_up.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::postgres {
@@ -96,7 +96,7 @@ bool Cluster::is_time_to_forget() {
 
 Result<Tick> Cluster::tick(const TickWish& wish) {
   const bool forgets = is_time_to_forget();
-  return memory_.use([&] {
+  return database_.run([&] {
     return pool_.alone<Tick>([&](Transaction& transaction) -> Result<Tick> {
       const NodeRecord& self = wish.self;
       const std::size_t ticket =
@@ -108,7 +108,7 @@ Result<Tick> Cluster::tick(const TickWish& wish) {
       }
       if (auto done = transaction.commit(); !done.ok()) return done.error();
       Tick tick = read_tick(transaction.rows(ticket)[0]);
-      tick.moves = memory_.moves();
+      tick.moves = database_.moves();
       return tick;
     });
   });

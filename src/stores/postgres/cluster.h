@@ -7,16 +7,16 @@
 
 #include "base/clock.h"
 #include "store/cluster_store.h"
-#include "stores/postgres/memory.h"
-#include "stores/postgres/pool.h"
+#include "stores/postgres/cache/database_identity.h"
+#include "stores/postgres/connection/pool.h"
 
 namespace horae::postgres {
 
 class Cluster final : public ClusterStore {
  public:
   // The pool, the memory and the clock, which is for pacing only, must outlive this.
-  Cluster(std::string url, Pool& pool, Memory& memory, const Clock& clock)
-      : url_(std::move(url)), pool_(pool), memory_(memory), clock_(clock) {}
+  Cluster(std::string url, Pool& pool, DatabaseIdentity& database, const Clock& clock)
+      : url_(std::move(url)), pool_(pool), database_(database), clock_(clock) {}
 
   Result<Tick> tick(const TickWish& wish) override;
   Result<std::vector<NodeRecord>> nodes() override;
@@ -30,7 +30,7 @@ class Cluster final : public ClusterStore {
 
   const std::string url_;
   Pool& pool_;
-  Memory& memory_;
+  DatabaseIdentity& database_;
   const Clock& clock_;
   std::mutex mutex_;
   MonotonicTime next_forgetting_;  // guarded by mutex_

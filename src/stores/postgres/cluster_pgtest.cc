@@ -40,8 +40,8 @@ class ClusterTest : public TestDatabase {
 
   SystemClock clock_;
   Pool pool_{url(), 1};
-  Memory memory_{[] { return Result<std::string>(""); }, [] {}};
-  Cluster cluster_{url(), pool_, memory_, clock_};
+  DatabaseIdentity database_{[] { return Result<std::string>(""); }, [] {}};
+  Cluster cluster_{url(), pool_, database_, clock_};
 };
 
 TEST_F(ClusterTest, ATickIsOneStatementAndNothingElse) {
@@ -80,7 +80,7 @@ TEST_F(ClusterTest, OldNodesAndNamesOfNoQueueAreRemoved) {
   (void)ask("insert into queue (name, retention) values ('known', 0)");
   (void)ask("update node set last_seen = last_seen - interval '2 hours'");
   (void)ask("update awaited set at = at - interval '2 hours'");
-  Cluster other(url(), pool_, memory_, clock_);
+  Cluster other(url(), pool_, database_, clock_);
   (void)other.tick({.self = {.id = "worker-2", .address = "a", .version = "1"}}).value();
   EXPECT_EQ(ask("select string_agg(id, ' ') from node"), "worker-2");
   EXPECT_EQ(ask("select string_agg(queue, ' ') from awaited"), "known");
@@ -98,14 +98,14 @@ TEST_F(ClusterTest, WhatIsAheadIsFoundWithoutWalkingOverAllThatIsReady) {
   (void)ask("insert into task_id values ('" + to_string(id) + "', 100001, '')");  // the second of its range
   {
     Pool other_pool(url(), 1);
-    Cluster other(url(), other_pool, memory_, clock_);
+    Cluster other(url(), other_pool, database_, clock_);
     EXPECT_EQ(other.ahead(id, 1'000'000).value(), 2U * 9'999 + 1);
     EXPECT_EQ(other.ahead(id, 10).value(), 10U);
   }
   (void)ask("select pg_stat_reset()");
   {
     Pool other_pool(url(), 1);
-    Cluster other(url(), other_pool, memory_, clock_);
+    Cluster other(url(), other_pool, database_, clock_);
     EXPECT_EQ(other.ahead(id, 10).value(), 10U);
   }
   // The statistics of a session are complete a moment after its end.

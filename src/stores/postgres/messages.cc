@@ -12,7 +12,7 @@
 #include "store/batches.h"
 #include "store/submission.h"
 #include "stores/headers.h"
-#include "stores/postgres/time.h"
+#include "stores/postgres/connection/time.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::postgres {

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "store/migrations.h"
-#include "stores/postgres/connection.h"
+#include "stores/postgres/connection/connection.h"
 
 namespace horae {
 

@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "store/batches.h"
-#include "stores/postgres/cancel.h"
-#include "stores/postgres/claim.h"
+#include "stores/postgres/tasks/cancel.h"
+#include "stores/postgres/tasks/claim.h"
 #include "stores/postgres/cluster.h"
-#include "stores/postgres/exchange.h"
-#include "stores/postgres/memory.h"
+#include "stores/postgres/tasks/exchange.h"
+#include "stores/postgres/cache/database_identity.h"
 #include "stores/postgres/messages.h"
 #include "stores/postgres/migrations.h"
 #include "stores/postgres/queues.h"
-#include "stores/postgres/reader.h"
-#include "stores/postgres/settle.h"
-#include "stores/postgres/submit.h"
+#include "stores/postgres/tasks/reader.h"
+#include "stores/postgres/tasks/settle.h"
+#include "stores/postgres/tasks/submit.h"
 #include "stores/postgres/tokens.h"
-#include "stores/postgres/upkeep.h"
+#include "stores/postgres/tasks/upkeep.h"
 
 namespace horae {
 namespace postgres {
@@ -26,8 +26,8 @@ namespace {
 
 class Tasks final : public TaskStore {
  public:
-  Tasks(Pool& pool, Memory& memory, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
-      : memory_(memory),
+  Tasks(Pool& pool, DatabaseIdentity& database, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
+      : database_(database),
         submitter_(pool, names, days, floors, known_),
         claimer_(pool, names, floors, known_),
         settler_(pool, floors, known_),
@@ -38,62 +38,62 @@ class Tasks final : public TaskStore {
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     if (auto checked = check_batch(submissions, check_submission); !checked.ok()) return checked.error();
-    return memory_.use([&] { return submitter_.submit(submissions); });
+    return database_.run([&] { return submitter_.submit(submissions); });
   }
   Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
     if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
-    return memory_.use([&] { return claimer_.claim(wishes); });
+    return database_.run([&] { return claimer_.claim(wishes); });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {
-    return memory_.use([&] { return claimer_.leases_of(token); });
+    return database_.run([&] { return claimer_.leases_of(token); });
   }
   Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override {
     if (auto checked = check_batch_size(tokens.size()); !checked.ok()) return checked.error();
-    return memory_.use([&] { return claimer_.have_served(tokens); });
+    return database_.run([&] { return claimer_.have_served(tokens); });
   }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     if (auto checked = check_batch(settlements, check_settlement); !checked.ok()) return checked.error();
-    return memory_.use([&] { return settler_.settle(settlements); });
+    return database_.run([&] { return settler_.settle(settlements); });
   }
   Result<BundleOutcome> exchange(const Bundle& calls) override {
     if (auto checked = check_bundle(calls); !checked.ok()) return checked.error();
-    return memory_.use([&] { return exchanger_.exchange(calls); });
+    return database_.run([&] { return exchanger_.exchange(calls); });
   }
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
     if (auto checked = check_batch(wishes, check_cancel_wish); !checked.ok()) return checked.error();
-    return memory_.use([&] { return canceller_.cancel(wishes); });
+    return database_.run([&] { return canceller_.cancel(wishes); });
   }
   Result<PromoteOutcome> promote_due(std::size_t max) override {
-    return memory_.use([&] { return upkeep_.promote_due(max); });
+    return database_.run([&] { return upkeep_.promote_due(max); });
   }
   Result<Watch> look() override {
-    return memory_.use([&] { return upkeep_.look(); });
+    return database_.run([&] { return upkeep_.look(); });
   }
   Result<bool> extend_leases(const std::optional<Instant>& seen) override {
-    return memory_.use([&] { return upkeep_.extend_leases(seen); });
+    return database_.run([&] { return upkeep_.extend_leases(seen); });
   }
   Result<ExpireOutcome> expire_leases(const ExpireWish& wish) override {
-    return memory_.use([&] { return upkeep_.expire_leases(wish); });
+    return database_.run([&] { return upkeep_.expire_leases(wish); });
   }
   Result<PurgeOutcome> purge(std::size_t max) override {
-    return memory_.use([&] { return upkeep_.purge(max); });
+    return database_.run([&] { return upkeep_.purge(max); });
   }
   Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override {
     const auto any = [](const TaskId&) { return Result<void>(); };
     if (auto checked = check_batch(ids, any); !checked.ok()) return checked.error();
-    return memory_.use([&] { return reader_.get(ids); });
+    return database_.run([&] { return reader_.get(ids); });
   }
   Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override {
-    return memory_.use([&] { return reader_.find(queue, key); });
+    return database_.run([&] { return reader_.find(queue, key); });
   }
   Result<Page> list(const ListQuery& query) override {
-    return memory_.use([&] { return reader_.list(query); });
+    return database_.run([&] { return reader_.list(query); });
   }
 
   void forget() { known_.forget(); }
 
  private:
-  Memory& memory_;
+  DatabaseIdentity& database_;
   KnownTasks known_;  // before those that use it
   Submitter submitter_;
   Claimer claimer_;
@@ -149,16 +149,16 @@ class PostgresStore final : public Store {
  public:
   PostgresStore(const std::string& url, std::string description, const PostgresStoreOptions& options)
       : description_(std::move(description)),
-        memory_([url, options] { return prepare_again(url, options); }, [this] { forget(); }),
+        database_([url, options] { return prepare_again(url, options); }, [this] { forget(); }),
         pool_(url, options.connections, pool_options(options)),
         names_(pool_),
         days_(pool_),
         floors_(clock_),
-        tasks_(pool_, memory_, names_, days_, floors_, options),
-        queues_(pool_, memory_, names_),
+        tasks_(pool_, database_, names_, days_, floors_, options),
+        queues_(pool_, database_, names_),
         messages_(pool_),
         tokens_(pool_),
-        cluster_(url, pool_, memory_, clock_) {}
+        cluster_(url, pool_, database_, clock_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
@@ -175,7 +175,7 @@ class PostgresStore final : public Store {
     return {.check = [this, allowed = options.allow_unsafe](const Connection& connection) -> Result<void> {
               auto durable = check_durability(connection, allowed, ErrorCode::kUnavailable);
               if (!durable.ok()) return durable;
-              auto admitted = memory_.admit(connection);
+              auto admitted = database_.admit(connection);
               if (!admitted.ok()) pool_.renew();  // so that nobody waits long for a server that is gone
               return admitted;
             },
@@ -192,7 +192,7 @@ class PostgresStore final : public Store {
 
   const std::string description_;
   SystemClock clock_;  // for pacing only
-  Memory memory_;
+  DatabaseIdentity database_;
   Pool pool_;
   QueueNames names_;
   Days days_;

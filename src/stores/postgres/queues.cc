@@ -4,8 +4,8 @@
 
 #include "model/task.h"
 #include "store/submission.h"
-#include "stores/postgres/tally.h"
-#include "stores/postgres/time.h"
+#include "stores/postgres/layout/tally.h"
+#include "stores/postgres/connection/time.h"
 
 namespace horae::postgres {
 namespace {
@@ -87,7 +87,7 @@ void apply(const QueueChange& change, Configured& queue) {
 }  // namespace
 
 Result<QueueList> Queues::queues() {
-  return memory_.use([&] { return list(); });
+  return database_.run([&] { return list(); });
 }
 
 Result<QueueList> Queues::list() {
@@ -109,7 +109,7 @@ Result<QueueList> Queues::list() {
 Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChange& wanted) {
   if (auto checked = check_queue_name(queue); !checked.ok()) return checked.error();
   if (auto checked = check_queue_change(wanted); !checked.ok()) return checked.error();
-  return memory_.use([&] { return change(queue, wanted); });
+  return database_.run([&] { return change(queue, wanted); });
 }
 
 Result<QueueSettings> Queues::change(std::string_view queue, const QueueChange& wanted) {
@@ -136,7 +136,7 @@ Result<QueueSettings> Queues::change(std::string_view queue, const QueueChange& 
 }
 
 Result<bool> Queues::set_scheduler_running(bool running) {
-  return memory_.use([&] {
+  return database_.run([&] {
     return pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
       const auto ticket = transaction.send(kSetStopped, Params::of(!running));
       if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
@@ -146,7 +146,7 @@ Result<bool> Queues::set_scheduler_running(bool running) {
 }
 
 Result<bool> Queues::scheduler_running() {
-  return memory_.use([&] {
+  return database_.run([&] {
     return pool_.look<bool>([&](Transaction& transaction) -> Result<bool> {
       const auto ticket = transaction.send(kStopped);
       if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
@@ -156,7 +156,7 @@ Result<bool> Queues::scheduler_running() {
 }
 
 Result<std::vector<std::string>> Queues::closed(std::span<const std::string> queues) {
-  return memory_.use([&] {
+  return database_.run([&] {
     return pool_.look<std::vector<std::string>>([&](Transaction& transaction) -> Result<std::vector<std::string>> {
       const auto ticket = transaction.send(kClosed, Params::of(std::vector<std::string>(queues.begin(), queues.end())));
       if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
@@ -168,7 +168,7 @@ Result<std::vector<std::string>> Queues::closed(std::span<const std::string> que
 }
 
 Result<std::string> Queues::new_worker_id() {
-  return memory_.use([&] {
+  return database_.run([&] {
     return pool_.transact<std::string>([&](Transaction& transaction) -> Result<std::string> {
       const auto ticket = transaction.send(kNewWorker);
       if (auto committed = transaction.commit(); !committed.ok()) return committed.error();

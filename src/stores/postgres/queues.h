@@ -2,15 +2,15 @@
 #pragma once
 
 #include "store/queue_store.h"
-#include "stores/postgres/memory.h"
-#include "stores/postgres/pool.h"
-#include "stores/postgres/queue_names.h"
+#include "stores/postgres/cache/database_identity.h"
+#include "stores/postgres/connection/pool.h"
+#include "stores/postgres/cache/queue_names.h"
 
 namespace horae::postgres {
 
 class Queues final : public QueueStore {
  public:
-  Queues(Pool& pool, Memory& memory, QueueNames& names) : pool_(pool), memory_(memory), names_(names) {}
+  Queues(Pool& pool, DatabaseIdentity& database, QueueNames& names) : pool_(pool), database_(database), names_(names) {}
 
   Result<QueueList> queues() override;
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
@@ -24,7 +24,7 @@ class Queues final : public QueueStore {
   Result<QueueSettings> change(std::string_view queue, const QueueChange& wanted);
 
   Pool& pool_;
-  Memory& memory_;
+  DatabaseIdentity& database_;
   QueueNames& names_;
 };
 

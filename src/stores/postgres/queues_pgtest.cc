@@ -1,6 +1,6 @@
 #include "stores/postgres/queues.h"
 
-#include "stores/postgres/tally.h"
+#include "stores/postgres/layout/tally.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "store/submission.h"
 #include "stores/postgres/migrations.h"
-#include "stores/postgres/queue_names.h"
+#include "stores/postgres/cache/queue_names.h"
 #include "stores/postgres/test_database.h"
 
 namespace horae::postgres {
@@ -31,8 +31,8 @@ class MigratedDatabase : public TestDatabase {
 class QueueNamesTest : public MigratedDatabase {};
 class QueuesTest : public MigratedDatabase {
  protected:
-  Memory memory_{[] { return Result<std::string>(""); }, [] {}};
-  Queues queues_{pool_, memory_, names_};
+  DatabaseIdentity database_{[] { return Result<std::string>(""); }, [] {}};
+  Queues queues_{pool_, database_, names_};
 };
 
 // ---- Names ----

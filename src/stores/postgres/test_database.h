@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "stores/postgres/connection.h"
+#include "stores/postgres/connection/connection.h"
 
 namespace horae::testing {
 class PostgresServer;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "store/token_store.h"
-#include "stores/postgres/pool.h"
+#include "stores/postgres/connection/pool.h"
 
 namespace horae::postgres {
 

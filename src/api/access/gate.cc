@@ -1,0 +1,114 @@
+#include "api/access/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/quote.h"
+
+namespace horae {
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+
+Gate::Decision refuse(const Error& error, Principal principal = {}) {
+  return {.principal = std::move(principal),
+          .refusal = Problem{.kind = problem_kind(error.code), .detail = error.message}};
+}
+
+Gate::Decision refuse_for(Duration wait, Principal principal) {
+  const auto seconds = static_cast<int>(std::ceil(std::chrono::duration<double>(wait).count()));
+  Problem problem{
+      .kind = problem_kind("over_limit"),
+      .detail = fmt::format("token {} has called too often; come again in {} s", principal.token_id, seconds),
+      .retry_after_seconds = std::max(1, seconds)};
+  return {.principal = std::move(principal), .refusal = std::move(problem)};
+}
+
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  return host.substr(0, host.find(':'));
+}
+
+std::string_view need_of(Access access) {
+  switch (access) {
+    case Access::kAdmin:
+      return "admin";
+    case Access::kSubmit:
+      return "submit or admin";
+    case Access::kWork:
+      return "work or admin";
+    case Access::kOpen:
+    case Access::kRead:
+      return "any";
+  }
+  return "admin";
+}
+
+}  // namespace
+
+bool is_local_host(std::string_view host) {
+  const std::string_view name = without_port(host);
+  if (name.empty() || name.starts_with('[')) return true;
+  if (equals_ignoring_case(name, "localhost")) return true;
+  return std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+bool is_from_another_site(const HttpRequest& request) {
+  if (request.method == "GET" || request.method == "HEAD") return false;
+  if (request.header("Sec-Fetch-Site") == "cross-site") return true;
+  const std::string_view origin = request.header("Origin");
+  if (origin.empty()) return false;
+  const std::size_t scheme = origin.find("://");
+  return scheme == std::string_view::npos || origin.substr(scheme + 3) != request.header("Host");
+}
+
+Gate::Decision Gate::decide(const HttpRequest& request, Access access) const {
+  if (is_from_another_site(request)) {
+    return refuse(
+        {ErrorCode::kForbidden, "this request comes from a page of another site; call from a program, or from here"});
+  }
+  if (access == Access::kOpen) return {};
+  auto principal = identify(request);
+  if (!principal.ok()) return refuse(principal.error());
+  // Before the role is looked at: who is refused has called as well.
+  if (parts_.throttle && !principal->token_id.empty()) {
+    if (const auto wait = parts_.throttle(principal->token_id)) return refuse_for(*wait, std::move(*principal));
+  }
+  if (!may(principal->role, access)) {
+    const Error error{ErrorCode::kForbidden, fmt::format("token {} has the role {}; this needs {}", principal->token_id,
+                                                         to_string(principal->role), need_of(access))};
+    return refuse(error, std::move(*principal));
+  }
+  return {.principal = std::move(*principal), .refusal = std::nullopt};
+}
+
+Result<Principal> Gate::identify(const HttpRequest& request) const {
+  const std::string_view said = request.header("Authorization");
+  if (said.empty()) {
+    if (!request.is_local || options_.require_token) {
+      return Error{
+          ErrorCode::kUnauthenticated,
+          "give a token (Authorization: Bearer horae_...; with the command line: HORAE_TOKEN). An admin makes one "
+          "by `horae token create`; the first is made with --offline, on SQLite while the node is stopped"};
+    }
+    if (!is_local_host(request.header("Host"))) {
+      return Error{ErrorCode::kForbidden, fmt::format("Host {}: without a token, call localhost or the address itself",
+                                                      quote(request.header("Host")))};
+    }
+    return Principal{};
+  }
+  if (said.size() < kBearer.size() || !equals_ignoring_case(said.substr(0, kBearer.size()), kBearer)) {
+    return Error{ErrorCode::kUnauthenticated, "Authorization: write Bearer and a token"};
+  }
+  std::optional<Principal> found;
+  if (parts_.find_token) found = parts_.find_token(said.substr(kBearer.size()));
+  if (!found) {
+    return Error{ErrorCode::kUnauthenticated,
+                 "this token is not known; it may have been revoked, or be of another store"};
+  }
+  return std::move(*found);
+}
+
+}  // namespace horae

@@ -1,0 +1,105 @@
+#include "api/access/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace horae {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kSecret = "horae_t-1_secret";
+
+class GateTest : public ::testing::Test {
+ protected:
+  Gate gate(GateOptions options = {}) {
+    return Gate({.find_token = [this](std::string_view secret) -> std::optional<Principal> {
+                   if (secret != kSecret) return std::nullopt;
+                   return Principal{.token_id = "t-1", .name = "one", .role = role_};
+                 },
+                 .throttle = [this](const std::string&) { return wait_; }},
+                options);
+  }
+
+  static HttpRequest request(std::vector<HttpHeader> headers = {}) {
+    return {.method = "POST", .path = "/v1/tasks", .query = {}, .headers = std::move(headers), .body = {}, .peer = {}};
+  }
+  static HttpRequest with_token(std::string_view secret = kSecret) {
+    return request({{"Authorization", "Bearer " + std::string(secret)}});
+  }
+
+  // The status of the refusal; 0 if there is none.
+  static int status_of(const Gate::Decision& decision) { return decision.refusal ? decision.refusal->kind.status : 0; }
+
+  Role role_ = Role::kSubmit;
+  std::optional<Duration> wait_;
+};
+
+TEST_F(GateTest, CallersOnThisMachineNeedNoToken) {
+  const auto decision = gate().decide(request({{"Host", "localhost:3369"}}), Access::kAdmin);
+  EXPECT_EQ(status_of(decision), 0);
+  EXPECT_EQ(decision.principal.role, Role::kAdmin);
+  EXPECT_EQ(decision.principal.scope, nullptr);
+}
+
+TEST_F(GateTest, OthersDo) {
+  HttpRequest far = request();
+  far.is_local = false;
+  EXPECT_EQ(status_of(gate().decide(far, Access::kRead)), 401);
+  EXPECT_EQ(status_of(gate().decide(far, Access::kOpen)), 0);
+}
+
+TEST_F(GateTest, AllDoIfTheNodeSaysSo) {
+  EXPECT_EQ(status_of(gate({.require_token = true}).decide(request(), Access::kRead)), 401);
+  EXPECT_EQ(status_of(gate({.require_token = true}).decide(with_token(), Access::kRead)), 0);
+}
+
+TEST_F(GateTest, ATokenThatIsNotKnownIsRefusedAlsoWhereNoneIsNeeded) {
+  EXPECT_EQ(status_of(gate().decide(with_token("horae_t-1_other"), Access::kRead)), 401);
+  EXPECT_EQ(status_of(gate().decide(request({{"Authorization", "Basic eDp5"}}), Access::kRead)), 401);
+  EXPECT_EQ(status_of(Gate(GateParts{}).decide(with_token(), Access::kRead)), 401);
+}
+
+TEST_F(GateTest, ARoleHoldsAlsoOnThisMachine) {
+  EXPECT_EQ(status_of(gate().decide(with_token(), Access::kSubmit)), 0);
+  const auto refused = gate().decide(with_token(), Access::kWork);
+  ASSERT_EQ(status_of(refused), 403);
+  EXPECT_THAT(refused.refusal->detail, HasSubstr("t-1"));
+  EXPECT_EQ(refused.principal.token_id, "t-1") << "the audit log tells who was refused";
+  EXPECT_THAT(refused.refusal->detail, HasSubstr("work or admin"));
+}
+
+TEST_F(GateTest, WhoCallsTooOftenIsToldWhenToComeAgain) {
+  wait_ = std::chrono::milliseconds(2500);
+  const auto refused = gate().decide(with_token(), Access::kRead);
+  ASSERT_EQ(status_of(refused), 429);
+  EXPECT_EQ(refused.refusal->retry_after_seconds, 3);
+  EXPECT_EQ(status_of(gate().decide(request(), Access::kRead)), 0) << "without a token there is no limit";
+}
+
+TEST_F(GateTest, AForeignNameForThisMachineIsRefusedWithoutAToken) {
+  EXPECT_EQ(status_of(gate().decide(request({{"Host", "evil.example:3369"}}), Access::kRead)), 403);
+  HttpRequest proxied = with_token();
+  proxied.headers.push_back({"Host", "horae.example"});
+  EXPECT_EQ(status_of(gate().decide(proxied, Access::kRead)), 0);
+}
+
+TEST_F(GateTest, APageOfAnotherSiteIsRefusedAlsoWithAToken) {
+  HttpRequest page = with_token();
+  page.headers.push_back({"Host", "localhost:3369"});
+  page.headers.push_back({"Origin", "https://evil.example"});
+  EXPECT_EQ(status_of(gate().decide(page, Access::kSubmit)), 403);
+}
+
+TEST(LocalHost, IsLocalhostOrAnAddress) {
+  for (const char* host :
+       {"", "localhost", "LOCALHOST:3369", "127.0.0.1", "127.0.0.1:3369", "[::1]:3369", "10.0.0.7"}) {
+    EXPECT_TRUE(is_local_host(host)) << host;
+  }
+  for (const char* host : {"evil.example", "localhost.evil.example:3369", "127.0.0.1.evil.example"}) {
+    EXPECT_FALSE(is_local_host(host)) << host;
+  }
+}
+
+}  // namespace
+}  // namespace horae

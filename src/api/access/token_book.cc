@@ -1,0 +1,45 @@
+#include "api/access/token_book.h"
+
+#include <utility>
+
+#include "api/access/token_text.h"
+
+namespace horae {
+namespace {
+
+Principal principal_of(Token& token) {
+  Scope scope;
+  if (!token.scope.allows_all()) scope = std::make_shared<const QueueScope>(std::move(token.scope));
+  return {.token_id = token.id, .name = std::move(token.name), .role = token.role, .scope = std::move(scope)};
+}
+
+}  // namespace
+
+Result<void> TokenBook::refresh(TokenStore& store) {
+  auto list = store.tokens();
+  if (!list.ok()) return list.error();
+  auto fresh = std::make_shared<Page>();
+  fresh->version = list->version;
+  for (Token& token : list->tokens) {
+    fresh->entries.emplace(token.id, Entry{.hash = token.hash, .principal = principal_of(token)});
+  }
+  const std::lock_guard lock(mutex_);
+  page_ = std::move(fresh);
+  return {};
+}
+
+std::optional<Principal> TokenBook::find(std::string_view secret_text) const {
+  const auto secret = read_secret(secret_text);
+  if (!secret.ok()) return std::nullopt;
+  const auto now = page();
+  const auto found = now->entries.find(secret->id);
+  if (found == now->entries.end() || !are_same(found->second.hash, secret->hash)) return std::nullopt;
+  return found->second.principal;
+}
+
+std::shared_ptr<const TokenBook::Page> TokenBook::page() const {
+  const std::lock_guard lock(mutex_);
+  return page_;
+}
+
+}  // namespace horae

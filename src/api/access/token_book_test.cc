@@ -1,0 +1,125 @@
+#include "api/access/token_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "api/access/token_text.h"
+
+namespace horae {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A list of tokens that the test writes, or a failure.
+class ListedTokens final : public TokenStore {
+ public:
+  Result<Token> create(const Token& token) override {
+    list.tokens.push_back(token);
+    ++list.version;
+    return token;
+  }
+  Result<bool> revoke(std::string_view id) override {
+    ++list.version;
+    return std::erase_if(list.tokens, [&](const Token& token) { return token.id == id; }) > 0;
+  }
+  Result<TokenList> tokens() override {
+    if (is_away) return Error{ErrorCode::kUnavailable, "the store is away"};
+    return list;
+  }
+
+  TokenList list = {};
+  bool is_away = false;
+};
+
+class TokenBookTest : public ::testing::Test {
+ protected:
+  // The secret of a new token.
+  std::string create(Role role, std::vector<std::string> patterns) {
+    const NewSecret secret = make_secret(random_);
+    (void)store_.create({.id = secret.id,
+                         .name = "build",
+                         .role = role,
+                         .scope = QueueScope::of(std::move(patterns)).value(),
+                         .hash = secret.hash});
+    return secret.text;
+  }
+
+  SystemRandom random_;
+  ListedTokens store_;
+  TokenBook book_;
+};
+
+TEST_F(TokenBookTest, KnowsNobodyBeforeItWasRead) {
+  const std::string secret = create(Role::kAdmin, {"*"});
+  EXPECT_FALSE(book_.find(secret));
+  EXPECT_TRUE(book_.is_empty());
+  EXPECT_EQ(book_.version(), TokenBook::kNeverRead);
+}
+
+TEST_F(TokenBookTest, TellsWhoShowsASecret) {
+  const std::string secret = create(Role::kWork, {"mail.*", "x"});
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  const auto principal = book_.find(secret);
+  ASSERT_TRUE(principal);
+  EXPECT_EQ(principal->token_id, store_.list.tokens[0].id);
+  EXPECT_EQ(principal->name, "build");
+  EXPECT_EQ(principal->role, Role::kWork);
+  ASSERT_NE(principal->scope, nullptr);
+  EXPECT_THAT(principal->scope->patterns(), ElementsAre("mail.*", "x"));
+  EXPECT_FALSE(book_.is_empty());
+  EXPECT_EQ(book_.version(), 1);
+}
+
+TEST_F(TokenBookTest, AScopeThatAllowsAllIsNone) {
+  const std::string secret = create(Role::kRead, {"mail", "*"});
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  EXPECT_EQ(book_.find(secret)->scope, nullptr);
+}
+
+TEST_F(TokenBookTest, AWrongSecretWithARightIdIsNobody) {
+  std::string secret = create(Role::kAdmin, {"*"});
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  secret.back() = secret.back() == 'A' ? 'B' : 'A';
+  EXPECT_FALSE(book_.find(secret));
+  EXPECT_FALSE(book_.find(make_secret(random_).text));
+  EXPECT_FALSE(book_.find(store_.list.tokens[0].id));
+  EXPECT_FALSE(book_.find(""));
+}
+
+TEST_F(TokenBookTest, ARevokedOneIsForgottenWithTheNextRefresh) {
+  const std::string secret = create(Role::kAdmin, {"*"});
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  (void)store_.revoke(store_.list.tokens[0].id);
+  EXPECT_TRUE(book_.find(secret));
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  EXPECT_FALSE(book_.find(secret));
+  EXPECT_TRUE(book_.is_empty());
+  EXPECT_EQ(book_.version(), 2);
+}
+
+TEST_F(TokenBookTest, StaysAsItWasWhileTheStoreIsAway) {
+  const std::string secret = create(Role::kAdmin, {"*"});
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  store_.is_away = true;
+  EXPECT_EQ(book_.refresh(store_).error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(book_.find(secret));
+  EXPECT_EQ(book_.version(), 1);
+}
+
+TEST_F(TokenBookTest, IsReadWhileItIsRefreshed) {
+  const std::string secret = create(Role::kAdmin, {"*"});
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  std::atomic<bool> is_over = false;
+  std::thread reader([&] {
+    while (!is_over) EXPECT_TRUE(book_.find(secret));
+  });
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(book_.refresh(store_).ok());
+  is_over = true;
+  reader.join();
+}
+
+}  // namespace
+}  // namespace horae

@@ -1,0 +1,242 @@
+#include "api/api.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/quote.h"
+#include "api/json/claim_answer.h"
+
+namespace horae {
+namespace {
+
+bool is_json_type(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
+  return equals_ignoring_case(type, kJsonType);
+}
+
+HttpResponse no_route(const RouteMatch& match, const HttpRequest& request) {
+  if (match.allowed.empty()) {
+    return problem_response({.kind = problem_kind("no_such_path"),
+                             .detail = fmt::format("{} {}: there is nothing here; /docs lists what there is",
+                                                   quote(request.method, 16), quote(request.path)),
+                             .request = request.id});
+  }
+  HttpResponse response =
+      problem_response({.kind = problem_kind("method_not_allowed"),
+                        .detail = fmt::format("{} {}: this path knows {}", quote(request.method, 16),
+                                              quote(request.path), match.allowed),
+                        .request = request.id});
+  response.headers.push_back({"Allow", match.allowed});
+  return response;
+}
+
+// What is wrong with the request as a whole, before its route looks at it.
+std::optional<Problem> fault_of(const Call& call) {
+  const HttpRequest& request = call.request;
+  const auto problem = [](std::string_view name, std::string detail) {
+    return Problem{.kind = problem_kind(name), .detail = std::move(detail)};
+  };
+  if (call.route->body.empty()) return std::nullopt;
+  if (request.body.empty()) {
+    if (call.route->body_is_optional) return std::nullopt;
+    return problem("malformed", "the body is empty; send a JSON object");
+  }
+  const std::string_view type = request.header("Content-Type");
+  if (!type.empty() && !is_json_type(type)) {
+    return problem(
+        "unsupported_media_type",
+        fmt::format("Content-Type {}: send application/json (curl: -H 'Content-Type: application/json')", quote(type)));
+  }
+  return std::nullopt;
+}
+
+// The one that the path names.
+std::optional<TaskId> task_of(const Call& call) {
+  if (call.route->pattern.find("{id}") == std::string_view::npos) return std::nullopt;
+  const auto id = parse_uuid(call.arguments[0]);
+  return id.ok() ? std::optional(*id) : std::nullopt;
+}
+
+}  // namespace
+
+Api::Api(ApiParts parts, ApiOptions options)
+    : parts_(std::move(parts)),
+      gate_(parts_.gate, options.gate),
+      pool_(options.read_threads, options.max_waiting_reads) {}
+
+Api::~Api() { stop(); }
+
+void Api::start() { pool_.start(); }
+
+void Api::stop() { pool_.stop(); }
+
+void Api::handle(HttpRequest request, const Responder& responder) {
+  RouteMatch match = find_route(request.method, request.path);
+  if (match.route == nullptr) return responder.answer(no_route(match, request));
+  const auto call = std::make_shared<Call>(Call{.request = std::move(request),
+                                                .responder = responder,
+                                                .route = match.route,
+                                                .arguments = std::move(match.arguments)});
+  call->on_answer = [this, begun = parts_.clock.now(), asked = call.get()](int status, std::string_view reason) {
+    parts_.metrics.observe_request({asked->route->pattern, asked->route->method}, status, parts_.clock.now() - begun);
+    if (asked->route->access == Access::kAdmin) audit(*asked, status);
+    if (status >= 500) log_failure(*asked, status, reason);
+  };
+  Gate::Decision decision = gate_.decide(call->request, match.route->access);
+  call->principal = std::move(decision.principal);
+  if (decision.refusal) return call->fail(std::move(*decision.refusal));
+  if (match.is_malformed) return call->fail(problem_kind("malformed"), "path: it has a bad % escape, or is not UTF-8");
+  if (auto fault = fault_of(*call)) return call->fail(fault->kind, std::move(fault->detail));
+  auto query = read_query(call->request.query, *match.route);
+  if (!query.ok()) return call->fail(query.error());
+  call->query = std::move(*query);
+  match.route->handle(*this, call);
+}
+
+// Who changed what, also those who were not let: but those may be anybody, and must not fill the log.
+void Api::audit(const Call& call, int status) {
+  Logger log = parts_.log;
+  if (status == 401 || status == 403 || status == 429) {
+    const auto suppressed = refusals_.next(parts_.clock.now());
+    if (!suppressed) return;
+    log = log.with({{"suppressed", *suppressed}});
+  }
+  const std::string& token = call.principal.token_id;
+  log.info("audit", {{"call", std::string(call.route->name)},
+                     {"path", call.request.path},
+                     {"token", token.empty() ? "none" : token},
+                     {"peer", call.request.peer},
+                     {"status", status},
+                     {"request", call.request.id}});
+}
+
+// While the store is away everybody gets 503, so that is told once a second.
+void Api::log_failure(const Call& call, int status, std::string_view reason) {
+  const auto suppressed = (status == 503 ? unavailable_ : failures_).next(parts_.clock.now());
+  if (!suppressed) return;
+  Logger log = parts_.log;
+  if (const auto task = task_of(call)) log = log.with({{std::string(kTaskField), to_string(*task)}});
+  log.warn("a request failed", {{"route", std::string(call.route->name)},
+                                {"status", status},
+                                {"reason", reason},
+                                {"request", call.request.id},
+                                {"suppressed", *suppressed}});
+}
+
+void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {
+  if (pool_.try_run(std::move(work))) return;
+  call->fail(problem_kind("busy"), "too many reads wait for the store; try again later");
+}
+
+// ---- Long polls ----
+
+void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim) {
+  Duration wait = claim.wait;
+  WaitId id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = next_wait_++;
+    if (is_ending_) wait = Duration::zero();
+    waits_[id] = {.call = call};
+  }
+  const MonotonicTime deadline = parts_.clock.now() + wait;
+  const Claimer::Ticket ticket =
+      parts_.claimer.wait(claim.wish, deadline, [this, id, call, claim](Result<std::vector<LeasedTask>> given) {
+        return deliver(id, call, claim.wish, std::move(given));
+      });
+  if (wait > Duration::zero()) call->responder.on_gone([this, id, ticket] { forget(id, ticket); });
+  set_ticket(id, ticket);
+}
+
+// The claimer may have delivered before its ticket was known here, and the end may have come.
+void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
+  Wait ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waits_.find(id);
+    if (found == waits_.end()) return;
+    found->second.ticket = ticket;
+    if (!is_ending_) return;
+    ended = std::move(found->second);
+    waits_.erase(found);
+  }
+  end_wait(ended);
+}
+
+// The worker is gone. If its claim is under way, deliver() hears of it.
+void Api::forget(WaitId id, Claimer::Ticket ticket) {
+  if (parts_.claimer.forget(ticket) == Claimer::Forgotten::kIsUnderWay) return;
+  const std::lock_guard lock(mutex_);
+  waits_.erase(id);
+}
+
+// Called by the claimer. False: the worker is gone.
+bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
+                  Result<std::vector<LeasedTask>> given) {
+  {
+    const std::lock_guard lock(mutex_);
+    waits_.erase(id);
+  }
+  if (call->responder.is_gone()) return false;
+  if (!given.ok()) {
+    call->fail(given.error());
+    return true;
+  }
+  if (wish.once) {
+    deliver_once(*call, std::move(*given));
+    return true;
+  }
+  const std::vector<LeasedTask> surplus = take_surplus(*given);
+  release(wish, releases_of(wish.owner, surplus), "they do not fit into one answer");
+  call->answer({.body = leased_tasks_json(*given)},
+               [this, wish, releases = releases_of(wish.owner, *given)](bool was_sent) {
+                 if (!was_sent) release(wish, releases, "the worker was gone before it got them");
+               });
+  return true;
+}
+
+// Nothing is given back, neither what does not fit nor what could not be sent: the worker may have asked elsewhere with
+// its token, and got it. What the token holds may be of queues that this caller may not see.
+void Api::deliver_once(Call& call, std::vector<LeasedTask> held) {
+  std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
+  const std::vector<LeasedTask> rest = take_surplus(held);
+  call.answer(200, leased_tasks_json(held, rest));
+}
+
+// They were never started, so it costs no try. If this fails as well, the leases expire.
+void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason) {
+  if (releases.empty()) return;
+  parts_.log.info("tasks are given back",
+                  {{"owner", wish.owner}, {"tasks", releases.size()}, {"reason", std::string(reason)}});
+  parts_.combiner.settle(std::move(releases), [this, queues = wish.queues](const auto&) { parts_.on_ready(queues); });
+}
+
+void Api::end_wait(const Wait& wait) {
+  switch (parts_.claimer.forget(wait.ticket)) {
+    case Claimer::Forgotten::kHeldNothing:
+      return wait.call->answer(200, leased_tasks_json({}));
+    case Claimer::Forgotten::kMayHoldTasks:
+      return wait.call->fail(Error{ErrorCode::kUnavailable, "the node stops, and the store is away: ask another one"});
+    case Claimer::Forgotten::kIsUnderWay:
+      return;  // it is delivered soon
+  }
+}
+
+void Api::end_waits() {
+  std::vector<Wait> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+    std::erase_if(waits_, [&](auto& entry) {
+      if (entry.second.ticket == 0) return false;  // set_ticket() ends it
+      ended.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  for (const Wait& wait : ended) end_wait(wait);
+}
+
+}  // namespace horae

@@ -1,0 +1,129 @@
+// Everything that a node answers over HTTP, on top of a store and the engine.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "engine/claims/claimer.h"
+#include "engine/slots/dispatcher.h"
+#include "api/json/bodies.h"
+#include "observe/event_ring.h"
+#include "api/access/gate.h"
+#include "base/log_rate_limiter.h"
+#include "observe/metrics.h"
+#include "api/read_pool.h"
+#include "api/route.h"
+#include "store/cluster_store.h"
+#include "store/combiner.h"
+#include "store/queue_store.h"
+#include "store/task_store.h"
+#include "store/token_store.h"
+
+namespace horae {
+
+// What the API stands on. All of it outlives the Api.
+struct ApiParts {
+  Combiner& combiner;
+  TaskStore& tasks;  // for reads
+  QueueStore& queues;
+  TokenStore& access;  // who may call
+  ClusterStore& cluster;
+  EventRing& events;
+  Claimer& claimer;
+  const Clock& clock;
+  Random& random;
+  UuidSource& ids;
+  Metrics& metrics;
+  std::string node;  // its id: "worker-7"
+  Logger log;
+  std::function<void(const std::vector<std::string>&)> on_ready;  // tasks have become ready in these queues
+  std::function<void()> on_ready_somewhere = [] {};               // the same, in queues that nobody knows here
+  std::function<void()> on_scheduled = [] {};                     // tasks wait for their time
+  std::function<void()> on_cancelled = [] {};                     // tasks were cancelled that may run on this node
+  std::function<void()> on_control = [] {};                       // queues or the scheduler were stopped or started
+  std::function<void()> on_access = [] {};                        // a token was made or revoked here
+  std::function<DispatcherStatus()> scheduler_status = {};        // none: a node without slots
+  std::function<Result<void>()> readiness = {};                   // beyond the store: why the node is not ready
+  GateParts gate = {};
+};
+
+struct ApiOptions {
+  int read_threads = 2;
+  std::size_t max_waiting_reads = 256;  // beyond: 503
+  GateOptions gate;
+};
+
+// Threads: handle() from any thread at once, and it does not wait; start(), end_waits() and stop() by one thread.
+//
+// The order of a stop: end_waits(), then the server's stop(), then stop(), then the combiner and the engine.
+class Api {
+ public:
+  explicit Api(ApiParts parts, ApiOptions options = {});
+  ~Api();
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+  void start();
+
+  // Answers all long polls now, and from now on each claim at once.
+  void end_waits();
+
+  // Finishes the reads that are under way.
+  void stop();
+
+  // The handler for an HttpServer.
+  void handle(HttpRequest request, const Responder& responder);
+
+  // For the routes.
+  const ApiParts& parts() const { return parts_; }
+
+  // Runs `work` where it may wait for the store; answers 503 if too much waits already.
+  void read(const std::shared_ptr<Call>& call, std::function<void()> work);
+
+  // The same; false if too much waits already, and then `work` is not called.
+  [[nodiscard]] bool try_read(std::function<void()> work) { return pool_.try_run(std::move(work)); }
+
+  // Waits for tasks in the name of the call, and answers it.
+  void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim);
+
+ private:
+  struct Wait {
+    std::shared_ptr<Call> call;
+    Claimer::Ticket ticket = 0;  // 0 while it is not known yet
+  };
+  using WaitId = std::uint64_t;
+
+  void audit(const Call& call, int status);
+  void log_failure(const Call& call, int status, std::string_view reason);
+  bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
+               Result<std::vector<LeasedTask>> given);
+  static void deliver_once(Call& call, std::vector<LeasedTask> held);
+  void set_ticket(WaitId id, Claimer::Ticket ticket);
+  void forget(WaitId id, Claimer::Ticket ticket);
+  void end_wait(const Wait& wait);
+  void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
+
+  const ApiParts parts_;
+  const Gate gate_;
+  LogRateLimiter refusals_{10};    // of admin calls
+  LogRateLimiter failures_{10};    // 500
+  LogRateLimiter unavailable_{1};  // 503
+  ReadPool pool_;
+
+  std::mutex mutex_;
+  std::map<WaitId, Wait> waits_;  // guarded by mutex_
+  WaitId next_wait_ = 1;          // guarded by mutex_
+  bool is_ending_ = false;        // guarded by mutex_
+};
+
+}  // namespace horae

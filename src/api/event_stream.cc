@@ -1,0 +1,86 @@
+#include "api/event_stream.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "api/json/json_writer.h"
+
+namespace horae {
+namespace {
+
+constexpr std::size_t kHintsAtOnce = 512;
+constexpr std::size_t kPieceBytes = 32 << 10;
+constexpr Duration kKeepAlive = std::chrono::seconds(10);
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_event_id(std::string_view text, std::string_view node) {
+  if (!text.starts_with(node) || !text.substr(node.size()).starts_with(':')) return std::nullopt;
+  const std::string_view digits = text.substr(node.size() + 1);
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
+EventStream::EventStream(EventRing& ring, const Clock& clock, std::string node, EventFilter filter,
+                         std::optional<std::uint64_t> last)
+    : ring_(ring),
+      clock_(clock),
+      node_(std::move(node)),
+      filter_(std::move(filter)),
+      has_missed_(last && *last > ring.newest()),
+      position_(has_missed_ ? ring.newest() : last.value_or(ring.newest())),
+      last_sent_(clock.now()) {}
+
+EventStream::~EventStream() { ring_.leave(reader_); }
+
+void EventStream::begin(std::function<void()> resume) { reader_ = ring_.join(std::move(resume)); }
+
+std::string EventStream::next() {
+  std::string piece;
+  if (std::exchange(is_new_, false)) {
+    piece = fmt::format("retry: 1000\n{}\n", id_line(position_));
+    if (has_missed_) piece += resync(position_);
+  }
+  while (piece.size() < kPieceBytes) {
+    const EventRing::Read read = ring_.after(position_, kHintsAtOnce);
+    if (read.is_lost) piece += resync(read.next);
+    for (const EventRing::Numbered& each : read.hints) piece += event_of(each);
+    const bool is_at_end = read.next == position_;
+    position_ = read.next;
+    if (is_at_end) break;
+  }
+  const MonotonicTime now = clock_.now();
+  if (piece.empty() && now - last_sent_ >= kKeepAlive) piece = ":\n\n";
+  if (!piece.empty()) last_sent_ = now;
+  return piece;
+}
+
+std::string EventStream::event_of(const EventRing::Numbered& each) {
+  const Hint& hint = each.hint;
+  if (filter_.task && hint.task != *filter_.task) return {};
+  if (hint.queue.empty() && (filter_.queue || filter_.scope)) {
+    // Whether it may be told is not known here. Who asks for one task learns by asking whether it may.
+    return resync(each.number);
+  }
+  if (filter_.queue && hint.queue != *filter_.queue) return {};
+  if (!allows(filter_.scope, hint.queue)) return {};
+  std::string data;
+  JsonObject object(data);
+  object.add("task", hint.task);
+  object.add("state", to_string(hint.state));
+  if (!hint.queue.empty()) object.add("queue", hint.queue);
+  object.end();
+  return fmt::format("{}event: task\ndata: {}\n\n", id_line(each.number), data);
+}
+
+std::string EventStream::resync(std::uint64_t number) const {
+  return fmt::format("{}event: resync\ndata: {{}}\n\n", id_line(number));
+}
+
+std::string EventStream::id_line(std::uint64_t number) const { return fmt::format("id: {}:{}\n", node_, number); }
+
+}  // namespace horae

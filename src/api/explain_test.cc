@@ -1,0 +1,90 @@
+#include "api/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace horae {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using std::literals::operator""s;
+using std::literals::operator""h;
+
+Circumstances waiting() {
+  Circumstances known{.task = Task(), .now = Instant(1000h), .ahead = 0, .last_awaited = Instant(1000h)};
+  known.task.queue = "mail";
+  known.task.state = State::kReady;
+  return known;
+}
+
+std::vector<std::string_view> codes_of(const Circumstances& known) {
+  std::vector<std::string_view> codes;
+  for (const Reason& reason : explain(known)) codes.push_back(reason.code);
+  return codes;
+}
+
+TEST(Explain, ATaskThatIsNotDueWaitsForItsTime) {
+  Circumstances known = waiting();
+  known.task.state = State::kScheduled;
+  known.task.run_at = Instant(1001h);
+  EXPECT_THAT(codes_of(known), ElementsAre("not_due"));
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("1970-02-11T17:00:00"));
+}
+
+TEST(Explain, AStoppedSchedulerAndAPausedQueueComeFirst) {
+  Circumstances known = waiting();
+  known.is_scheduler_running = false;
+  known.is_queue_paused = true;
+  known.ahead = 3;
+  EXPECT_THAT(codes_of(known), ElementsAre("scheduler_stopped", "queue_paused", "behind_others"));
+}
+
+TEST(Explain, NobodyAsksForItsQueue) {
+  Circumstances known = waiting();
+  known.last_awaited = std::nullopt;
+  EXPECT_THAT(codes_of(known), ElementsAre("no_worker"));
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("no worker is known"));
+  known.last_awaited = known.now - 60s;
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("since 1970-02-11T15:59:00"));
+}
+
+TEST(Explain, OthersAreAheadOfIt) {
+  Circumstances known = waiting();
+  known.ahead = 1;
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("1 task is ahead"));
+  known.ahead = 7;
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("7 tasks are ahead"));
+  known.ahead = kMostAhead;
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("10000 tasks or more are ahead"));
+}
+
+TEST(Explain, TheNextOneStartsAnyMoment) { EXPECT_THAT(codes_of(waiting()), ElementsAre("next")); }
+
+TEST(Explain, WhatRunsOrHasEndedSaysSo) {
+  Circumstances known = waiting();
+  known.task.state = State::kRunning;
+  known.task.owner = "worker-7";
+  EXPECT_THAT(codes_of(known), ElementsAre("running"));
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("worker-7"));
+  known.task.state = State::kCancelled;
+  EXPECT_THAT(explain(known)[0].detail, HasSubstr("cancelled"));
+  known.task.cancel_reason = "enough";
+  EXPECT_THAT(explain(known)[0].detail, EndsWith("Z: enough"));
+}
+
+TEST(Explain, AnAbortedTaskTellsItsErrors) {
+  Circumstances known = waiting();
+  known.task.state = State::kAborted;
+  known.task.errors = {{.code = "no_disk", .description = "full"}, {.code = "late", .description = ""}};
+  EXPECT_THAT(codes_of(known), ElementsAre("finished"));
+  EXPECT_THAT(explain(known)[0].detail, AllOf(HasSubstr("it is aborted since "), EndsWith("Z: no_disk: full; late")));
+  known.task.state = State::kCompleted;
+  EXPECT_THAT(explain(known)[0].detail, Not(HasSubstr("no_disk")));
+}
+
+}  // namespace
+}  // namespace horae

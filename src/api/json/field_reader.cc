@@ -1,0 +1,200 @@
+#include "api/json/field_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/duration.h"
+#include "base/quote.h"
+#include "base/time_text.h"
+
+namespace horae {
+namespace {
+
+constexpr std::string_view kDurationForm = "give a duration such as \"5s\", \"10ms\" or \"1h30m\"";
+constexpr std::string_view kInstantForm = "give an RFC 3339 date and time such as \"2026-11-16T02:14:07Z\"";
+constexpr std::string_view kUuidForm = "give a UUID such as \"0190f7c2-0a1b-7c3d-8e4f-0123456789ab\"";
+
+Result<Instant> parse_strict_instant(std::string_view text) { return parse_instant(text); }
+
+std::string list_of(std::initializer_list<std::string_view> names) {
+  std::string all;
+  for (const std::string_view name : names) {
+    if (!all.empty()) all += ", ";
+    all += name;
+  }
+  return all;
+}
+
+// A JSON value in a message: short, and on one line.
+std::string show(std::string_view value) { return quote(value, 48); }
+
+constexpr std::size_t kMostNamedFields = 12;
+
+bool is_another_kind(std::string_view json) {
+  const auto value = scan_json(json);
+  return value.ok() && kind_of(*value) != JsonKind::kObject;
+}
+
+template <typename T>
+std::optional<T> read_number(std::string_view text) {
+  T value{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+FieldReader::FieldReader(std::string_view json, std::initializer_list<std::string_view> known, std::string place,
+                         Unknown unknown)
+    : place_(std::move(place)) {
+  const auto members = scan_object(json);
+  if (!members.ok()) {
+    fail(is_another_kind(json) ? not_an_object(json, known) : members.error());
+    return;
+  }
+  for (const JsonMember& member : *members) take(member, known, unknown);
+}
+
+// What is wrong with a value that is JSON, but not the object that belongs in its place. A message is short: where
+// there are many fields, it names none.
+Error FieldReader::not_an_object(std::string_view json, std::initializer_list<std::string_view> known) const {
+  const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its point
+  const std::string fields = known.size() <= kMostNamedFields ? ", with fields of " + list_of(known) : "";
+  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show(json),
+                                             to_string(kind_of(scan_json(json).value())), fields)};
+}
+
+void FieldReader::take(const JsonMember& member, std::initializer_list<std::string_view> known, Unknown unknown) {
+  std::string plain;
+  std::string_view key = member.key;
+  if (key.find('\\') != std::string_view::npos) {
+    plain = unescape_json("\"" + std::string(key) + "\"");
+    key = plain;
+  }
+  const auto* const name = std::find(known.begin(), known.end(), key);
+  if (name == known.end()) {
+    if (unknown == Unknown::kIgnored) return;
+    return fail({ErrorCode::kMalformed,
+                 fmt::format("{}{}: there is no such field; give {}", place_, quote(key), list_of(known))});
+  }
+  if (std::ranges::find(fields_, *name, &Field::name) != fields_.end()) {
+    return fail({ErrorCode::kMalformed, fmt::format("{}{}: it is there twice; give it once", place_, *name)});
+  }
+  fields_.push_back({*name, member.value});
+}
+
+void FieldReader::fail(Error error) {
+  if (!fault_) fault_ = std::move(error);
+  fields_.clear();
+}
+
+void FieldReader::fail(std::string_view name, std::string_view value, std::string_view allowed) {
+  fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, show(value), allowed)});
+}
+
+void FieldReader::require(std::string_view name) {
+  if (!fault_ && !json(name)) {
+    fail({ErrorCode::kMalformed, fmt::format("{}{}: it is missing; this field is needed", place_, name)});
+  }
+}
+
+std::optional<std::string_view> FieldReader::json(std::string_view name) {
+  const auto found = std::ranges::find(fields_, name, &Field::name);
+  if (found == fields_.end()) return std::nullopt;
+  return found->value;
+}
+
+std::optional<std::string_view> FieldReader::value_of(std::string_view name, JsonKind kind, std::string_view allowed) {
+  const auto value = json(name);
+  if (!value || kind_of(*value) == JsonKind::kNull) return std::nullopt;
+  if (kind_of(*value) == kind) return value;
+  fail(name, *value, allowed);
+  return std::nullopt;
+}
+
+template <typename T>
+std::optional<T> FieldReader::parsed(std::string_view name, std::string_view allowed,
+                                     Result<T> (*parse)(std::string_view)) {
+  const auto value = value_of(name, JsonKind::kString, allowed);
+  if (!value) return std::nullopt;
+  auto read = parse(unescape_json(*value));
+  if (read.ok()) return std::move(*read);
+  fail({ErrorCode::kMalformed, fmt::format("{}{}: {}; {}", place_, name, read.error().message, allowed)});
+  return std::nullopt;
+}
+
+std::optional<std::string> FieldReader::text(std::string_view name) {
+  const auto value = value_of(name, JsonKind::kString, "give a string");
+  if (!value) return std::nullopt;
+  return unescape_json(*value);
+}
+
+std::optional<std::int64_t> FieldReader::integer(std::string_view name) {
+  const auto value = value_of(name, JsonKind::kNumber, "give a whole number");
+  if (!value) return std::nullopt;
+  const auto read = read_number<std::int64_t>(*value);
+  if (!read) fail(name, *value, "give a whole number of at most 64 bits, without point and exponent");
+  return read;
+}
+
+std::optional<int> FieldReader::small_integer(std::string_view name) {
+  const auto value = integer(name);
+  if (!value) return std::nullopt;
+  if (*value >= std::numeric_limits<int>::min() && *value <= std::numeric_limits<int>::max()) {
+    return static_cast<int>(*value);
+  }
+  fail(name, std::to_string(*value), "give a whole number of at most 32 bits");
+  return std::nullopt;
+}
+
+std::optional<double> FieldReader::number(std::string_view name) {
+  const auto value = value_of(name, JsonKind::kNumber, "give a number");
+  if (!value) return std::nullopt;
+  const auto read = read_number<double>(*value);
+  if (read && std::isfinite(*read)) return read;
+  fail(name, *value, "give a number that a double can hold");
+  return std::nullopt;
+}
+
+std::optional<bool> FieldReader::boolean(std::string_view name) {
+  const auto value = value_of(name, JsonKind::kBool, "give true or false");
+  if (!value) return std::nullopt;
+  return *value == "true";
+}
+
+std::optional<Duration> FieldReader::duration(std::string_view name) {
+  return parsed<Duration>(name, kDurationForm, parse_duration);
+}
+
+std::optional<Instant> FieldReader::instant(std::string_view name) {
+  return parsed<Instant>(name, kInstantForm, parse_strict_instant);
+}
+
+std::optional<Uuid> FieldReader::uuid(std::string_view name) { return parsed<Uuid>(name, kUuidForm, parse_uuid); }
+
+std::optional<std::vector<std::string_view>> FieldReader::array(std::string_view name) {
+  const auto value = value_of(name, JsonKind::kArray, "give an array");
+  if (!value) return std::nullopt;
+  return scan_array(*value).value();
+}
+
+std::optional<std::vector<std::string>> FieldReader::texts(std::string_view name) {
+  const auto elements = array(name);
+  if (!elements) return std::nullopt;
+  std::vector<std::string> all;
+  for (const std::string_view element : *elements) {
+    if (kind_of(element) != JsonKind::kString) {
+      fail(name, element, "give an array of strings");
+      return std::nullopt;
+    }
+    all.push_back(unescape_json(element));
+  }
+  return all;
+}
+
+}  // namespace horae

@@ -1,0 +1,25 @@
+#include "api/problems.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace horae {
+namespace {
+
+constexpr std::array kKinds = {
+    ProblemKind{"stale_attempt", 409, "Another attempt holds the task"},
+    ProblemKind{"cancelled", 409, "The task was cancelled"},
+    ProblemKind{"wrong_state", 409, "The task is in a state in which this cannot happen"},
+};
+
+}  // namespace
+
+const ProblemKind& problem_kind(Verdict verdict) {
+  HORAE_CHECK(!is_success(verdict), "a success is no problem");
+  const auto* const found = std::ranges::find(kKinds, to_string(verdict), &ProblemKind::name);
+  return found == kKinds.end() ? problem_kind(to_string(verdict)) : *found;
+}
+
+}  // namespace horae

@@ -1,0 +1,182 @@
+#include "api/route.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/quote.h"
+#include "api/routes/routes.h"
+#include "http/uri.h"
+
+namespace horae {
+namespace {
+
+bool is_placeholder(std::string_view segment) { return segment.starts_with('{'); }
+
+// How many segments of the pattern are words; nothing if it does not fit the path.
+std::optional<int> words_that_fit(const std::vector<std::string_view>& pattern,
+                                  const std::vector<std::string_view>& path) {
+  if (pattern.size() != path.size()) return std::nullopt;
+  int words = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (is_placeholder(pattern[i])) {
+      if (path[i].empty()) return std::nullopt;
+    } else if (pattern[i] != path[i]) {
+      return std::nullopt;
+    } else {
+      ++words;
+    }
+  }
+  return words;
+}
+
+struct SplitRoute {
+  const Route* route;
+  std::vector<std::string_view> segments;
+};
+
+const std::vector<SplitRoute>& split_routes() {
+  static const std::vector<SplitRoute> kSplit = [] {
+    std::vector<SplitRoute> all;
+    for (const Route& route : routes()) all.push_back({&route, split(route.pattern, '/')});
+    return all;
+  }();
+  return kSplit;
+}
+
+std::string names_of(const std::vector<Parameter>& parameters) {
+  std::string names;
+  for (const Parameter& parameter : parameters) {
+    if (!names.empty()) names += ", ";
+    names += parameter.name;
+  }
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+std::span<const Route> routes() {
+  static const std::vector<Route> kAll = [] {
+    std::vector<Route> all;
+    for (auto part : {task_routes(), worker_routes(), queue_routes(), cluster_routes(), token_routes(), seed_routes(),
+                      node_routes()}) {
+      std::ranges::move(part, std::back_inserter(all));
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+std::vector<Answer> documented_answers(const Route& route) {
+  std::vector<Answer> answers = route.answers;
+  const auto add = [&](int status, std::string_view description) {
+    if (std::ranges::find(answers, status, &Answer::status) == answers.end()) answers.push_back({status, description});
+  };
+  if (route.access != Access::kOpen) {
+    add(401, "A token is needed, or this one is not known");
+    add(403, "The token is not for this, or the request comes from another site");
+    add(429, "This token has called too often; `Retry-After` says when to come again");
+  }
+  if (!route.ignores_query) add(400, "The request cannot be read");
+  if (!route.body.empty()) {
+    add(413, "The body is larger than 1 MiB");
+    add(415, "The body is not application/json");
+  }
+  std::ranges::sort(answers, {}, &Answer::status);
+  return answers;
+}
+
+// Of several patterns that fit, the one with more words wins: /v1/tasks/batch before /v1/tasks/{id}.
+RouteMatch find_route(std::string_view method, std::string_view path) {
+  if (method == "HEAD") method = "GET";
+  const std::vector<std::string_view> segments = split(path, '/');
+  RouteMatch match;
+  const SplitRoute* best = nullptr;
+  int most_words = -1;
+  for (const SplitRoute& each : split_routes()) {
+    const auto words = words_that_fit(each.segments, segments);
+    if (!words) continue;
+    if (each.route->method != method) {
+      if (!match.allowed.empty()) match.allowed += ", ";
+      match.allowed += each.route->method;
+    } else if (*words > most_words) {
+      best = &each;
+      most_words = *words;
+    }
+  }
+  if (best == nullptr) return match;
+  match.route = best->route;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (!is_placeholder(best->segments[i])) continue;
+    const auto decoded = decode_percent(segments[i], false);
+    if (!decoded) match.is_malformed = true;
+    match.arguments.push_back(decoded.value_or(""));
+  }
+  return match;
+}
+
+Result<Call::Query> read_query(std::string_view query, const Route& route) {
+  Call::Query parts;
+  if (query.empty() || route.ignores_query) return parts;
+  for (const std::string_view part : split(query, '&')) {
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const auto name = decode_percent(part.substr(0, equals), true);
+    const auto value = decode_percent(part.substr(std::min(equals + 1, part.size())), true);
+    if (!name || !value) {
+      return Error{ErrorCode::kMalformed, fmt::format("query {}: it has a bad % escape", quote(part))};
+    }
+    if (std::ranges::find(route.parameters, *name, &Parameter::name) == route.parameters.end()) {
+      return Error{ErrorCode::kMalformed, fmt::format("query {}: there is no such parameter here; give {}",
+                                                      quote(*name), names_of(route.parameters))};
+    }
+    if (std::ranges::find(parts, *name, &Call::Query::value_type::first) != parts.end()) {
+      return Error{ErrorCode::kMalformed, fmt::format("query {}: it is there twice; give it once", quote(*name))};
+    }
+    parts.emplace_back(*name, *value);
+  }
+  return parts;
+}
+
+std::optional<std::string_view> Call::parameter(std::string_view name) const {
+  const auto found = std::ranges::find(query, name, &Query::value_type::first);
+  if (found == query.end() || found->second.empty()) return std::nullopt;
+  return found->second;
+}
+
+void Call::answer(int status, std::string json) const { answer({.status = status, .body = std::move(json)}); }
+
+void Call::answer(HttpResponse response, AnswerSlot::Sent sent) const {
+  if (on_answer) on_answer(response.status, {});
+  responder.answer(std::move(response), std::move(sent));
+}
+
+void Call::stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
+  if (on_answer) on_answer(head.status, {});
+  responder.stream(std::move(head), std::move(body));
+}
+
+Result<void> Call::check_scope(std::string_view queue) const {
+  if (principal.allows(queue)) return {};
+  return Error{ErrorCode::kForbidden, fmt::format("queue {}: token {} is for {} only", quote(queue), principal.token_id,
+                                                  fmt::join(principal.scope->patterns(), ", "))};
+}
+
+Result<void> Call::check_scope_of_all() const {
+  if (principal.scope == nullptr) return {};
+  return Error{ErrorCode::kForbidden, fmt::format("this concerns all queues, and token {} is for {} only",
+                                                  principal.token_id, fmt::join(principal.scope->patterns(), ", "))};
+}
+
+void Call::fail(const Error& error) const { fail(problem_kind(error.code), error.message); }
+
+void Call::fail(const ProblemKind& kind, std::string detail) const {
+  fail({.kind = kind, .detail = std::move(detail)});
+}
+
+void Call::fail(Problem problem) const {
+  problem.request = request.id;
+  if (on_answer) on_answer(problem.kind.status, problem.detail);
+  responder.answer(problem_response(problem));
+}
+
+}  // namespace horae

@@ -1,0 +1,145 @@
+// What a node says about itself: health, readiness, metrics and its own documentation.
+
+#include <algorithm>
+#include <memory>
+
+#include "base/version.h"
+#include "api/api.h"
+#include "api/openapi/docs_page.h"
+#include "api/json/json_writer.h"
+#include "api/openapi/openapi.h"
+#include "api/routes/routes.h"
+
+namespace horae {
+namespace {
+
+using CallPtr = std::shared_ptr<Call>;
+
+std::string status_json(std::string_view status) {
+  std::string json;
+  JsonObject object(json);
+  object.add("status", status);
+  object.add("version", version());
+  object.end();
+  return json;
+}
+
+void get_health(Api&, const CallPtr& call) { call->answer(200, status_json("ok")); }
+
+void get_readiness(Api& api, const CallPtr& call) {
+  api.read(call, [&api, call] {
+    const auto& extra = api.parts().readiness;
+    if (const auto ready = extra ? extra() : Result<void>(); !ready.ok()) {
+      return call->fail(problem_kind("unavailable"), ready.error().message);
+    }
+    // Any read will do: it is the store's answer that counts.
+    if (const auto running = api.parts().queues.scheduler_running(); !running.ok()) {
+      return call->fail(problem_kind("unavailable"), "the store does not answer: " + running.error().message);
+    }
+    call->answer(200, status_json("ready"));
+  });
+}
+
+void set_gauges(const Api& api) {
+  Metrics& metrics = api.parts().metrics;
+  metrics.set_gauge("horae_waiting_workers", "Long polls that wait for tasks",
+                    static_cast<double>(api.parts().claimer.waiting()));
+  const auto& report = api.parts().scheduler_status;
+  if (!report) return;
+  const DispatcherStatus status = report();
+  const auto busy = std::ranges::count_if(status.slots, [](const SlotEntry& slot) { return slot.run.has_value(); });
+  metrics.set_gauge("horae_slots", "The node's own slots", static_cast<double>(status.slots.size()));
+  metrics.set_gauge("horae_slots_busy", "Slots that run a task", static_cast<double>(busy));
+  metrics.set_gauge("horae_backlog", "Chores that wait for a slot", static_cast<double>(status.backlog.size()));
+}
+
+// Counts of a store that is away stay as they were; horae_store_up tells.
+void get_metrics(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
+  api.read(call, [&api, call] {
+    const auto queues = api.parts().queues.queues();
+    if (queues.ok()) api.parts().metrics.set_queues(*queues);
+    api.parts().metrics.set_gauge("horae_store_up", "1 while the store answers", queues.ok() ? 1 : 0);
+    set_gauges(api);
+    call->answer({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = api.parts().metrics.text()});
+  });
+}
+
+void get_openapi(Api&, const CallPtr& call) { call->answer(200, openapi_document()); }
+
+// Temporary: one day a dashboard may be here.
+void get_root(Api&, const CallPtr& call) {
+  call->answer({.status = 302,
+                .content_type = "text/plain; charset=utf-8",
+                .body = "This is Horae; /docs tells what there is.\n",
+                .headers = {{"Location", "/docs"}}});
+}
+
+void get_docs(Api&, const CallPtr& call) {
+  call->answer({.content_type = "text/html; charset=utf-8",
+                .body = std::string(docs_page()),
+                .headers = {{"Content-Security-Policy",
+                             "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; "
+                             "style-src 'unsafe-inline'; frame-ancestors 'none'"}}});
+}
+
+}  // namespace
+
+std::vector<Route> node_routes() {
+  return {
+      {.method = "GET",
+       .pattern = "/",
+       .name = "get_root",
+       .tag = "node",
+       .summary = "The way to /docs, for a browser",
+       .access = Access::kOpen,
+       .ignores_query = true,
+       .answers = {{302, "It is at `Location`", "text/plain"}},
+       .handle = get_root},
+      {.method = "GET",
+       .pattern = "/healthz",
+       .name = "get_health",
+       .tag = "node",
+       .summary = "Whether the process answers",
+       .access = Access::kOpen,
+       .ignores_query = true,
+       .answers = {{200, "It does", "Status"}},
+       .handle = get_health},
+      {.method = "GET",
+       .pattern = "/readyz",
+       .name = "get_readiness",
+       .tag = "node",
+       .summary = "Whether requests can be served: false while the store is away",
+       .access = Access::kOpen,
+       .ignores_query = true,
+       .answers = {{200, "They can", "Status"}, {503, "They cannot, and why"}},
+       .handle = get_readiness},
+      {.method = "GET",
+       .pattern = "/metrics",
+       .name = "get_metrics",
+       .tag = "node",
+       .summary = "Metrics for Prometheus",
+       .access = Access::kRead,
+       .ignores_query = true,
+       .answers = {{200, "Prometheus text format", "text/plain"}, {503, "Too many reads wait"}},
+       .handle = get_metrics},
+      {.method = "GET",
+       .pattern = "/openapi.json",
+       .name = "get_openapi",
+       .tag = "node",
+       .summary = "This document",
+       .access = Access::kOpen,
+       .answers = {{200, "OpenAPI 3.1", "application/json"}},
+       .handle = get_openapi},
+      {.method = "GET",
+       .pattern = "/docs",
+       .name = "get_docs",
+       .tag = "node",
+       .summary = "A page to read and try all of this",
+       .access = Access::kOpen,
+       .answers = {{200, "HTML", "text/html"}},
+       .handle = get_docs},
+  };
+}
+
+}  // namespace horae

@@ -1,0 +1,272 @@
+// /v1/queues and /v1/scheduler: what operators do.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "api/api.h"
+#include "api/json/bodies.h"
+#include "api/json/json_writer.h"
+#include "api/routes/routes.h"
+#include "api/json/task_json.h"
+
+namespace horae {
+namespace {
+
+using CallPtr = std::shared_ptr<Call>;
+
+void list_queues(Api& api, const CallPtr& call) {
+  api.read(call, [&api, call] {
+    auto list = api.parts().queues.queues();
+    if (!list.ok()) return call->fail(list.error());
+    std::erase_if(list->queues, [&](const QueueInfo& queue) { return !call->principal.allows(queue.name); });
+    std::string json;
+    JsonObject object(json);
+    append_json_array(object.key("queues"), list->queues, append_queue);
+    object.add("as_of", list->as_of);
+    object.end();
+    call->answer(200, std::move(json));
+  });
+}
+
+Error no_such_queue(std::string_view queue) {
+  return {ErrorCode::kNotFound, fmt::format("queue {}: there is none; it comes with its first task", queue)};
+}
+
+void get_queue(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope(call->arguments[0]); !allowed.ok()) return call->fail(allowed.error());
+  api.read(call, [&api, call] {
+    const auto list = api.parts().queues.queues();
+    if (!list.ok()) return call->fail(list.error());
+    const auto found = std::ranges::find(list->queues, call->arguments[0], &QueueInfo::name);
+    if (found == list->queues.end()) return call->fail(no_such_queue(call->arguments[0]));
+    std::string json;
+    append_queue(json, *found);
+    call->answer(200, std::move(json));
+  });
+}
+
+// What a change does with a queue that is not there yet.
+enum class NewQueue { kIsMade, kIsRefused };
+
+// A queue that is there stays, so whoever saw it may change it later.
+Result<void> check_is_there(QueueStore& queues, std::string_view queue) {
+  const auto list = queues.queues();
+  if (!list.ok()) return list.error();
+  if (std::ranges::find(list->queues, queue, &QueueInfo::name) != list->queues.end()) return {};
+  Error error = no_such_queue(queue);
+  error.message += fmt::format(
+      ". Look for a slip in its name (`horae queue list`); to pause it before that, make it: `horae queue pause {0} "
+      "--create`, or PATCH /v1/queues/{0} with {{\"paused\":true}}",
+      queue);
+  return error;
+}
+
+void configure(Api& api, const CallPtr& call, const QueueChange& change, NewQueue new_queue) {
+  const std::string& queue = call->arguments[0];
+  if (auto checked = check_queue_name(queue); !checked.ok()) return call->fail(checked.error());
+  if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
+  api.read(call, [&api, call, change, queue, new_queue] {
+    if (new_queue == NewQueue::kIsRefused) {
+      if (auto there = check_is_there(api.parts().queues, queue); !there.ok()) return call->fail(there.error());
+    }
+    const auto settings = api.parts().queues.configure(queue, change);
+    if (!settings.ok()) return call->fail(settings.error());
+    std::string json;
+    append_queue_settings(json, queue, *settings);
+    if (!settings->paused) api.parts().on_ready({queue});
+    if (change.paused) api.parts().on_control();
+    call->answer(200, std::move(json));
+  });
+}
+
+void change_queue(Api& api, const CallPtr& call) {
+  const auto change = read_queue_change(call->request.body);
+  if (!change.ok()) return call->fail(change.error());
+  configure(api, call, *change, NewQueue::kIsMade);
+}
+
+// Settings are given ahead of the first task; a pause is for what is there, and a slip in its name must not look like
+// one.
+void set_paused(Api& api, const CallPtr& call, bool paused) {
+  configure(api, call, {.paused = paused}, NewQueue::kIsRefused);
+}
+
+void pause_queue(Api& api, const CallPtr& call) { set_paused(api, call, true); }
+void resume_queue(Api& api, const CallPtr& call) { set_paused(api, call, false); }
+
+// Monotonic times mean nothing outside the process.
+struct WallTimes {
+  explicit WallTimes(const Clock& clock) : now(clock.now()), wall(clock.wall_now()) {}
+  Instant of(MonotonicTime time) const {
+    return wall - std::chrono::duration_cast<std::chrono::microseconds>(now - time);
+  }
+  MonotonicTime now;
+  Instant wall;
+};
+
+void append_slot(std::string& out, const SlotEntry& slot, const WallTimes& times) {
+  JsonObject object(out);
+  object.add("internal", slot.is_internal);
+  object.add("state", slot.run ? "busy" : "idle");
+  if (slot.run) {
+    object.add("task", slot.run->task);
+    object.add("queue", slot.run->queue);
+    object.add("attempt", slot.run->attempt);
+    object.add("since", times.of(slot.run->since));
+  }
+  object.end();
+}
+
+void append_chore(std::string& out, const BacklogEntry& entry, const WallTimes& times) {
+  JsonObject object(out);
+  object.add("level", entry.position.level);
+  object.add("place", entry.position.place);
+  object.add("task", entry.task);
+  object.add("queue", entry.queue);
+  object.add("attempt", entry.attempt);
+  object.add("since", times.of(entry.since));
+  object.end();
+}
+
+std::string scheduler_json(const Api& api, bool running) {
+  const auto& report = api.parts().scheduler_status;
+  const DispatcherStatus status = report ? report() : DispatcherStatus();
+  const WallTimes times(api.parts().clock);
+  std::string json;
+  JsonObject object(json);
+  object.add("running", running);
+  append_json_array(object.key("slots"), status.slots,
+                    [&](std::string& out, const SlotEntry& slot) { append_slot(out, slot, times); });
+  append_json_array(object.key("backlog"), status.backlog,
+                    [&](std::string& out, const BacklogEntry& entry) { append_chore(out, entry, times); });
+  object.add("waiting_workers", api.parts().claimer.waiting());
+  object.end();
+  return json;
+}
+
+void get_scheduler(Api& api, const CallPtr& call) {
+  if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
+  api.read(call, [&api, call] {
+    const auto running = api.parts().queues.scheduler_running();
+    if (!running.ok()) return call->fail(running.error());
+    call->answer(200, scheduler_json(api, *running));
+  });
+}
+
+void set_scheduler(Api& api, const CallPtr& call, bool running) {
+  if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
+  api.read(call, [&api, call, running] {
+    const auto changed = set_running(api, running);
+    if (!changed.ok()) return call->fail(changed.error());
+    std::string json;
+    JsonObject object(json);
+    object.add("running", running);
+    object.add("changed", *changed);
+    object.end();
+    call->answer(200, std::move(json));
+  });
+}
+
+void start_scheduler(Api& api, const CallPtr& call) { set_scheduler(api, call, true); }
+void stop_scheduler(Api& api, const CallPtr& call) { set_scheduler(api, call, false); }
+
+std::vector<Route> scheduler_routes() {
+  constexpr std::string_view kAway = "The store is away, or too many reads wait";
+  return {
+      {.method = "GET",
+       .pattern = "/v1/scheduler",
+       .name = "get_scheduler",
+       .tag = "scheduler",
+       .summary = "Whether tasks are given out, and how this node's own slots stand",
+       .access = Access::kRead,
+       .answers = {{200, "The status", "Scheduler"}, {503, kAway}},
+       .handle = get_scheduler},
+      {.method = "POST",
+       .pattern = "/v1/scheduler/start",
+       .name = "start_scheduler",
+       .tag = "scheduler",
+       .summary = "Give out tasks again, on all nodes",
+       .access = Access::kAdmin,
+       .answers = {{200, "It runs; `changed` says if it did not before", "SchedulerChange"}, {503, kAway}},
+       .handle = start_scheduler},
+      {.method = "POST",
+       .pattern = "/v1/scheduler/stop",
+       .name = "stop_scheduler",
+       .tag = "scheduler",
+       .summary = "Give out no more tasks on any node until it is started again; running ones go on",
+       .access = Access::kAdmin,
+       .answers = {{200, "It is stopped; `changed` says if it was not before", "SchedulerChange"}, {503, kAway}},
+       .handle = stop_scheduler},
+  };
+}
+
+}  // namespace
+
+Result<bool> set_running(const Api& api, bool running) {
+  auto changed = api.parts().queues.set_scheduler_running(running);
+  if (!changed.ok() || !*changed) return changed;
+  api.parts().on_control();
+  if (running) api.parts().on_ready_somewhere();  // rather than with the next poll
+  return changed;
+}
+
+std::vector<Route> queue_routes() {
+  constexpr std::string_view kAway = "The store is away, or too many reads wait";
+  const std::vector<Answer> change_answers = {{200, "The settings as they are now", "QueueSettings"},
+                                              {422, "The queue's name or a setting is not allowed"},
+                                              {429, "There are too many queues already"},
+                                              {503, kAway}};
+  const std::vector<Answer> switch_answers = {{200, "The settings as they are now", "QueueSettings"},
+                                              {404, "There is no such queue"},
+                                              {422, "No queue can have this name"},
+                                              {503, kAway}};
+  std::vector<Route> all = {
+      {.method = "GET",
+       .pattern = "/v1/queues",
+       .name = "list_queues",
+       .tag = "queues",
+       .summary = "All queues with their settings, counts and oldest wait",
+       .access = Access::kRead,
+       .answers = {{200, "The queues by name", "Queues"}, {503, kAway}},
+       .handle = list_queues},
+      {.method = "GET",
+       .pattern = "/v1/queues/{queue}",
+       .name = "get_queue",
+       .tag = "queues",
+       .summary = "One queue with its settings, counts and oldest wait",
+       .access = Access::kRead,
+       .answers = {{200, "The queue", "Queue"}, {404, "There is no such queue"}, {503, kAway}},
+       .handle = get_queue},
+      {.method = "PATCH",
+       .pattern = "/v1/queues/{queue}",
+       .name = "change_queue",
+       .tag = "queues",
+       .summary = "Change settings of a queue: paused, ageing rate, retention; one that is new is made",
+       .access = Access::kAdmin,
+       .body = "QueueChange",
+       .answers = change_answers,
+       .handle = change_queue},
+      {.method = "POST",
+       .pattern = "/v1/queues/{queue}/pause",
+       .name = "pause_queue",
+       .tag = "queues",
+       .summary = "Give out no more tasks of a queue",
+       .access = Access::kAdmin,
+       .answers = switch_answers,
+       .handle = pause_queue},
+      {.method = "POST",
+       .pattern = "/v1/queues/{queue}/resume",
+       .name = "resume_queue",
+       .tag = "queues",
+       .summary = "Give out tasks of a queue again",
+       .access = Access::kAdmin,
+       .answers = switch_answers,
+       .handle = resume_queue},
+  };
+  std::ranges::move(scheduler_routes(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace horae

@@ -1,0 +1,34 @@
+// The parts of the route table, one for each kind of thing. Private to the folder.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/route.h"
+#include "model/task.h"
+
+namespace horae {
+
+std::vector<Route> task_routes();     // /v1/tasks
+std::vector<Route> worker_routes();   // /v1/workers, /v1/claim, /v1/settle
+std::vector<Route> queue_routes();    // /v1/queues, /v1/scheduler
+std::vector<Route> cluster_routes();  // /v1/events, /v1/nodes, and why a task waits
+std::vector<Route> token_routes();    // /v1/tokens
+std::vector<Route> seed_routes();     // /tasks, /scheduler: as the documents that Horae grew from have them
+std::vector<Route> node_routes();     // /healthz, /readyz, /metrics, /openapi.json, /docs
+
+// The id in the path; answers the call if there is none.
+std::optional<TaskId> id_in_path(const Call& call);
+
+// `what` names the task: "task 0190f7c2-...".
+Error no_such_task(const std::string& what);
+
+// The task that a client of the task management system asks for. kMalformed or kRefused, with what to mend.
+Result<NewTask> read_schedule_request(std::string_view body);
+
+// Starts or stops claims on all nodes; true if that was a change. Waits for the store.
+Result<bool> set_running(const Api& api, bool running);
+
+}  // namespace horae

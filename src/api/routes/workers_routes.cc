@@ -1,0 +1,128 @@
+// /v1/workers, /v1/claim, /v1/settle: what workers do.
+
+#include <algorithm>
+#include <memory>
+
+#include "api/api.h"
+#include "api/json/batch_answer.h"
+#include "api/json/bodies.h"
+#include "api/json/json_writer.h"
+#include "api/routes/routes.h"
+#include "api/json/task_json.h"
+
+namespace horae {
+namespace {
+
+using CallPtr = std::shared_ptr<Call>;
+
+void register_worker(Api& api, const CallPtr& call) {
+  api.read(call, [&api, call] {
+    const auto id = api.parts().queues.new_worker_id();
+    if (!id.ok()) return call->fail(id.error());
+    std::string json;
+    JsonObject object(json);
+    object.add("id", *id);
+    object.end();
+    call->answer(201, std::move(json));
+  });
+}
+
+void claim_tasks(Api& api, const CallPtr& call) {
+  auto claim = read_claim(call->request.body);
+  if (!claim.ok()) return call->fail(claim.error());
+  for (const std::string& queue : claim->wish.queues) {
+    if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
+  }
+  if (!claim->wish.once) claim->wish.token = api.parts().ids.next();
+  api.wait_for_tasks(call, *claim);
+}
+
+struct SettleBatch {
+  std::vector<Settlement> settlements;  // without what a refusal does not need
+  BatchAnswer answer;
+};
+
+void append_settle_outcome(std::string& out, const Settlement& settlement, const Result<SettleOutcome>& outcome) {
+  if (outcome.ok()) return append_settled(out, settlement, *outcome);
+  append_failed_item(out, to_string(settlement.id), problem_kind(outcome.error().code), outcome.error().message);
+}
+
+// A yield, a retry or the next turn of a recurring task is work for somebody.
+void tell_the_engine(const Api& api, const std::vector<Result<SettleOutcome>>& outcomes) {
+  const auto any_in = [&](State state) {
+    return std::ranges::any_of(
+        outcomes, [state](const Result<SettleOutcome>& each) { return each.ok() && each->state == state; });
+  };
+  if (any_in(State::kReady)) api.parts().on_ready_somewhere();
+  if (any_in(State::kScheduled)) api.parts().on_scheduled();
+}
+
+void settle_tasks(Api& api, const CallPtr& call) {
+  const auto items = read_batch(call->request.body, "settlements");
+  if (!items.ok()) return call->fail(items.error());
+  auto batch = std::make_shared<SettleBatch>();
+  std::vector<Settlement> settlements;
+  for (const std::string_view item : *items) {
+    auto settlement = read_settlement(item);
+    batch->answer.add(settlement.ok() ? std::nullopt : std::optional(settlement.error()));
+    if (!settlement.ok()) continue;
+    settlement->chance = api.parts().random.unit();
+    settlement->scope = call->principal.scope;
+    batch->settlements.push_back(
+        {.event = settlement->event, .id = settlement->id, .attempt = settlement->attempt, .owner = settlement->owner});
+    settlements.push_back(std::move(*settlement));
+  }
+  api.parts().combiner.settle(std::move(settlements),
+                              [&api, call, batch](const std::vector<Result<SettleOutcome>>& outcomes) {
+                                if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
+                                tell_the_engine(api, outcomes);
+                                call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
+                                  append_settle_outcome(out, batch->settlements[index], outcomes[index]);
+                                }));
+                              });
+}
+
+}  // namespace
+
+std::vector<Route> worker_routes() {
+  return {
+      {.method = "POST",
+       .pattern = "/v1/workers",
+       .name = "register_worker",
+       .tag = "workers",
+       .summary = "Get an id for a worker that has just started; no id is ever given twice",
+       .access = Access::kWork,
+       .answers = {{201, "The id, to be the owner in claims and settlements", "Worker"},
+                   {503, "The store is away, or too many reads wait"}},
+       .handle = register_worker},
+      {.method = "POST",
+       .pattern = "/v1/claim",
+       .name = "claim_tasks",
+       .tag = "workers",
+       .summary = "Lease ready tasks, waiting for them up to 30 s; again with the same token, it gives what is still "
+                  "leased under it, and nothing new",
+       .access = Access::kWork,
+       .body = "Claim",
+       .answers = {{200,
+                    "Tasks, the most urgent first; none if the time is over. Fewer than `max` may come, although more "
+                    "are ready: specs and checkpoints of one answer are 8 MiB at most, or one task",
+                    "LeasedTasks"},
+                   {422, "The claim is not allowed"},
+                   {503, "The store is away; repeat with the same token"}},
+       .handle = claim_tasks},
+      {.method = "POST",
+       .pattern = "/v1/settle",
+       .name = "settle_tasks",
+       .tag = "workers",
+       .summary = "Heartbeat, complete, abort, yield or release up to 1,000 attempts; each has its own outcome",
+       .access = Access::kWork,
+       .body = "Settlements",
+       .answers = {{200, "One outcome for each settlement, in order", "SettleOutcomes"},
+                   {422, "The batch is empty or too large"},
+                   {429, "Too many calls are under way"},
+                   {503, "The store is away; repeat the same settlements"}},
+       .handle = settle_tasks},
+  };
+}
+
+}  // namespace horae

@@ -1,0 +1,157 @@
+#include "api/test_world.h"
+
+#include <fmt/format.h>
+
+#include "base/json_scan.h"
+#include "stores/sqlite/sqlite_store.h"
+
+namespace horae::testing {
+
+ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limits)
+    : store_(open_sqlite_store(std::string(kSqliteMemory), store_clock_).value()),
+      tasks_(store_->tasks(), gate_),
+      queues_(store_->queues(), gate_),
+      access_(store_->tokens(), gate_),
+      claimer_(tasks_, Logger(said_, clock_), [this] { wake(); }),
+      combiner_(tasks_, combiner),
+      api_({
+               .combiner = combiner_,
+               .tasks = tasks_,
+               .queues = queues_,
+               .access = access_,
+               .cluster = store_->cluster(),
+               .events = events_,
+               .claimer = claimer_,
+               .clock = clock_,
+               .random = random_,
+               .ids = ids_,
+               .metrics = metrics_,
+               .node = "worker-0",
+               .log = Logger(said_, clock_),
+               .on_ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
+               .on_ready_somewhere = [this] { claimer_.on_ready_anywhere(); },
+               .on_scheduled = [this] { ++told_.scheduled; },
+               .on_cancelled = [this] { ++told_.cancelled; },
+               .on_control = [this] { ++told_.control; },
+               .on_access = [this] { ++told_.access; },
+               .scheduler_status = [this] { return status_; },
+               .gate = {.find_token = [this](std::string_view) { return caller_; },
+                        .throttle = [this](const std::string&) { return throttle_; }},
+           },
+           options),
+      server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
+              {.listen = {"127.0.0.1:0"}, .limits = limits}, &clock_) {
+  combiner_.start();
+  api_.start();
+  claimer_thread_ = std::thread([this] {
+    while (wakes_.pop()) {
+      const std::lock_guard lock(pass_mutex_);
+      run_claimer();
+    }
+  });
+}
+
+// What is due now is run now; what is due later waits for the test's clock.
+void ApiWorld::run_claimer() {
+  while (claimer_.run_once(clock_.now()) <= clock_.now()) {
+  }
+}
+
+ApiWorld::~ApiWorld() { stop(); }
+
+void ApiWorld::stop() {
+  if (std::exchange(is_stopped_, true)) return;
+  gate_.open();
+  api_.end_waits();
+  client_.reset();
+  server_->stop(std::chrono::minutes(1));
+  api_.stop();
+  combiner_.stop();
+  wakes_.close();
+  claimer_thread_.join();
+}
+
+TestResponse ApiWorld::call(std::string_view method, std::string_view target, std::string_view body,
+                            std::string_view headers) {
+  if (!client_) client_.emplace(server_.port());
+  TestResponse response = client_->call(method, target, body, headers);
+  if (response.headers["connection"] == "close") client_.reset();
+  const RouteMatch match = find_route(method, target.substr(0, target.find('?')));
+  if (match.route != nullptr) {
+    seen_[fmt::format("{} {}", match.route->method, match.route->pattern)].insert(response.status);
+  }
+  return response;
+}
+
+std::string ApiWorld::submit(std::string_view queue, std::string_view more) {
+  const auto response = post(
+      "/v1/tasks", fmt::format(R"({{"queue":"{}","spec":{{"n":1.0}}{}{}}})", queue, more.empty() ? "" : ",", more));
+  HORAE_CHECK(response.status == 201, "a good task is stored");
+  return text_of(response.body, "id");
+}
+
+TestResponse ApiWorld::claim(std::string_view queue, int max) {
+  return post("/v1/claim", fmt::format(R"({{"owner":"worker-1","queues":["{}"],"max":{}}})", queue, max));
+}
+
+TestResponse ApiWorld::settle(std::string_view event, std::string_view id, int attempt, std::string_view more) {
+  return post("/v1/settle",
+              fmt::format(R"({{"settlements":[{{"event":"{}","id":"{}","attempt":{},"owner":"worker-1"{}{}}}]}})",
+                          event, id, attempt, more.empty() ? "" : ",", more));
+}
+
+void ApiWorld::advance(Duration by) {
+  store_clock_.advance(by);
+  clock_.advance(by);
+  wake();
+}
+
+void ApiWorld::wait_for_waiting(std::size_t count) {
+  while (true) {
+    {
+      const std::lock_guard lock(pass_mutex_);
+      if (claimer_.waiting() == count) {
+        run_claimer();
+        if (claimer_.waiting() == count) return;
+      }
+    }
+    std::this_thread::yield();
+  }
+}
+
+void ApiWorld::wait_for_arrivals(std::size_t count) {
+  while (claimer_.waiting() != count) std::this_thread::yield();
+}
+
+void ApiWorld::wait_for_connections(std::size_t count) {
+  while (server_->connections() != count) std::this_thread::yield();
+}
+
+std::string member(std::string_view json, std::string_view name) {
+  const auto members = scan_object(json);
+  if (!members.ok()) return "not an object: " + std::string(json);
+  for (const JsonMember& each : *members) {
+    if (each.key == name) return std::string(each.value);
+  }
+  return "";
+}
+
+std::string text_of(std::string_view json, std::string_view name) {
+  const std::string value = member(json, name);
+  return value.starts_with('"') ? unescape_json(value) : "no text: " + value;
+}
+
+std::vector<std::string> items_of(std::string_view json, std::string_view name) {
+  const std::string array = member(json, name);
+  const auto elements = scan_array(array);
+  if (!elements.ok()) return {};
+  return {elements->begin(), elements->end()};
+}
+
+std::string problem_of(const TestResponse& response) {
+  constexpr std::string_view kPrefix = "urn:horae:problem:";
+  const std::string type = text_of(response.body, "type");
+  return type.starts_with(kPrefix) ? type.substr(kPrefix.size()) : type;
+}
+
+}  // namespace horae::testing

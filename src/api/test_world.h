@@ -1,0 +1,130 @@
+// A node for tests of routes: an SQLite store in memory, the claimer on a thread of its own, and a real server. Clocks
+// stand still until the test moves them.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/bounded_queue.h"
+#include "api/api.h"
+#include "http/test_client.h"
+#include "http/test_server.h"
+#include "api/test_store.h"
+#include "store/store.h"
+
+namespace horae::testing {
+
+class ApiWorld {
+ public:
+  explicit ApiWorld(ApiOptions options = {}, CombinerOptions combiner = {}, HttpLimits limits = {});
+  ~ApiWorld();
+  ApiWorld(const ApiWorld&) = delete;
+  ApiWorld& operator=(const ApiWorld&) = delete;
+
+  // One request on the connection that is kept open; what was answered is noted for the walk.
+  TestResponse call(std::string_view method, std::string_view target, std::string_view body = {},
+                    std::string_view headers = {});
+  TestResponse get(std::string_view target) { return call("GET", target); }
+  TestResponse post(std::string_view target, std::string_view body = {}) { return call("POST", target, body); }
+
+  TestClient connect() { return TestClient(server_.port()); }
+
+  // The id of a new task.
+  std::string submit(std::string_view queue = "mail", std::string_view more = {});
+
+  // The answer to a claim without a wait.
+  TestResponse claim(std::string_view queue = "mail", int max = 1);
+
+  // {"event":..,"id":..,"attempt":..,"owner":"worker-1" ...} in a settle call of one.
+  TestResponse settle(std::string_view event, std::string_view id, int attempt, std::string_view more = {});
+
+  // Time passes for the store and the node.
+  void advance(Duration by);
+
+  // Waits until that many workers wait for tasks, and the claimer has looked for theirs.
+  void wait_for_waiting(std::size_t count);
+
+  // The same, for workers that come while the claimer is held by the gate.
+  void wait_for_arrivals(std::size_t count);
+
+  // Waits until the server has that many connections.
+  void wait_for_connections(std::size_t count);
+
+  // How often the engine was told something.
+  struct Told {
+    std::atomic<int> scheduled = 0, cancelled = 0, control = 0, access = 0;
+  };
+  const Told& told() const { return told_; }
+
+  // What the node says of its slots; set it before it is asked for.
+  DispatcherStatus& status() { return status_; }
+  const Clock& clock() const { return clock_; }
+
+  // Who shows a token, whatever it is, and how long that one must wait; change them between two calls.
+  std::optional<Principal>& caller() { return caller_; }
+  std::optional<Duration>& throttle() { return throttle_; }
+
+  Gate& gate() { return gate_; }
+  Store& store() { return *store_; }
+  EventRing& events() { return events_; }
+  Api& api() { return api_; }
+  Metrics& metrics() { return metrics_; }
+  void stop();
+  std::string said() const { return said_.str(); }  // after stop(): the log
+
+  // Statuses seen so far, by "METHOD PATTERN".
+  const std::map<std::string, std::set<int>>& seen() const { return seen_; }
+
+ private:
+  void run_claimer();
+  void wake() { (void)wakes_.try_push(true); }
+
+  ManualClock store_clock_;
+  ManualClock clock_;
+  SeededRandom random_{1};
+  UuidSource ids_{store_clock_, random_};
+  std::ostringstream said_;
+  Told told_;
+  std::optional<Principal> caller_;
+  std::optional<Duration> throttle_;
+  DispatcherStatus status_;
+  std::unique_ptr<Store> store_;
+  Gate gate_;
+  GatedTasks tasks_;
+  GatedQueues queues_;
+  GatedTokens access_;
+  Metrics metrics_;
+  EventRing events_;
+  BoundedQueue<bool> wakes_{1};
+  std::mutex pass_mutex_;  // held while the claimer runs
+  Claimer claimer_;
+  Combiner combiner_;
+  Api api_;
+  TestServer server_;
+  std::thread claimer_thread_;
+  std::optional<TestClient> client_;
+  std::map<std::string, std::set<int>> seen_;
+  bool is_stopped_ = false;
+};
+
+// The member of a JSON object as its bytes, "" if there is none: member(body, "state") == "\"ready\"".
+std::string member(std::string_view json, std::string_view name);
+
+// The text of a member that is a string.
+std::string text_of(std::string_view json, std::string_view name);
+
+// The elements of a member that is an array.
+std::vector<std::string> items_of(std::string_view json, std::string_view name);
+
+// The name of the problem that the answer is: "stale_attempt".
+std::string problem_of(const TestResponse& response);
+
+}  // namespace horae::testing

@@ -1,0 +1,174 @@
+#include "cli/nouns/doctor_checks.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
+#include "app/open_store.h"
+#include "base/duration.h"
+#include "base/quote.h"
+#include "base/version.h"
+#include "cli/client/replies.h"
+#include "stores/postgres/postgres_store.h"
+#include "stores/postgres/connection/rights.h"
+#include "stores/sqlite/sqlite_store.h"
+
+namespace horae::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kLargestSkew = std::chrono::seconds(1);
+
+Finding schema_finding(const MigrationReport& report) {
+  if (report.steps.empty()) return {Health::kGood, "schema", fmt::format("version {}, up to date", report.to)};
+  return {Health::kNote, "schema",
+          fmt::format("version {}, this program knows {}: horae serve or horae migrate brings it there", report.from,
+                      report.to)};
+}
+
+// Leases and due times follow the store's clock alone; this machine's is in logs, and in ids and times that are made
+// here.
+Finding skew_finding(Store& store, const Clock& clock) {
+  const Instant before = clock.wall_now();
+  const auto page = store.tasks().list({.limit = 1});
+  const Instant after = clock.wall_now();
+  if (!page.ok()) return {Health::kBad, "clock", "the store does not tell its time: " + page.error().message};
+  const Duration skew =
+      page->as_of < before ? before - page->as_of : std::max(Duration(0), Duration(page->as_of - after));
+  if (skew <= kLargestSkew) {
+    return {Health::kGood, "clock", fmt::format("within {} of the store's", format_duration(kLargestSkew))};
+  }
+  return {Health::kNote, "clock",
+          fmt::format("this machine's clock is {} {} the store's: set both by NTP (tasks follow the store's)",
+                      format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(skew)),
+                      page->as_of < before ? "ahead of" : "behind")};
+}
+
+Finding durability_finding(const Store& store, const Config& config) {
+  if (config.postgres.allow_unsafe.empty()) {
+    return {Health::kGood, "durability",
+            "fsync, full_page_writes and synchronous_commit are on; " + store.description()};
+  }
+  return {Health::kNote, "durability",
+          fmt::format("these may be off, which can lose acknowledged work in a crash: {} (postgres.allow_unsafe); {}",
+                      fmt::join(config.postgres.allow_unsafe, ", "), store.description())};
+}
+
+constexpr std::size_t kShownRights = 3;
+
+// Who may do only some of it fails in the middle of something: at a migration, or at midnight when a new day begins.
+Finding rights_finding(const std::string& url) {
+  const auto rights = look_up_postgres_rights(url);
+  if (!rights.ok()) return {Health::kBad, "rights", rights.error().message};
+  const auto& missing = rights->missing;
+  if (missing.empty()) {
+    return {Health::kGood, "rights", fmt::format("role {} may create, read and write its tables", rights->role)};
+  }
+  const std::vector<std::string> shown(missing.begin(),
+                                       missing.begin() + std::min<std::ptrdiff_t>(kShownRights, std::ssize(missing)));
+  return {
+      Health::kBad, "rights",
+      fmt::format("role {} does not: {}{}; GRANT it that, or name the role that made the tables in the store's URL",
+                  rights->role, fmt::join(shown, "; "),
+                  missing.size() > kShownRights ? fmt::format("; and {} more", missing.size() - kShownRights) : "")};
+}
+
+// Opening would migrate, so it is done only where there is nothing to migrate.
+std::vector<Finding> check_postgres(const Config& config, const Clock& clock) {
+  const auto report = migrate_postgres(config.store, true);
+  if (!report.ok()) return {{Health::kBad, "store", report.error().message}};
+  std::vector<Finding> findings = {{Health::kGood, "store", without_password(config.store) + " answers"},
+                                   rights_finding(config.store),
+                                   schema_finding(*report)};
+  if (!report->steps.empty()) return findings;
+  const auto store = open_postgres_store(config.store, config.postgres);
+  if (!store.ok()) {
+    findings.push_back({Health::kBad, "durability", store.error().message});
+    return findings;
+  }
+  findings.push_back(durability_finding(**store, config));
+  findings.push_back(skew_finding(**store, clock));
+  return findings;
+}
+
+std::vector<Finding> check_sqlite(const std::string& url) {
+  const std::string path = url.substr(kSqliteScheme.size());
+  if (url == kSqliteMemory) return {{Health::kNote, "store", "is in memory: it is gone when the node stops"}};
+  std::error_code failed;
+  if (!fs::exists(path, failed)) {
+    return {{Health::kNote, "store", fmt::format("{} is not there yet: horae serve makes it", path)}};
+  }
+  const auto report = migrate_sqlite(url, true);
+  if (!report.ok() && report.error().code == ErrorCode::kConflict) {
+    return {{Health::kGood, "store", path + " is in use by a node, so it is left alone"}};
+  }
+  if (!report.ok()) return {{Health::kBad, "store", report.error().message}};
+  return {{Health::kGood, "store", path + " opens, and no node uses it"},
+          schema_finding(*report),
+          {Health::kGood, "durability", "each commit is synced to disk (WAL, synchronous = FULL)"}};
+}
+
+}  // namespace
+
+Finding check_data_folder(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return {Health::kNote, "data", fmt::format("{} is not there yet: horae serve makes it where it needs it", path)};
+  }
+  if (!S_ISDIR(status.st_mode)) return {Health::kBad, "data", path + " is not a folder: remove it, or set data"};
+  if (::access(path.c_str(), W_OK | X_OK) != 0) {
+    return {Health::kBad, "data",
+            fmt::format("this user cannot write to {}: give it to whom the node runs as, or set data", path)};
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return {Health::kNote, "data",
+            fmt::format("other users can look into {} (mode {:o}): chmod 700 {}", path, status.st_mode & 0777U, path)};
+  }
+  return {Health::kGood, "data", path + " is writable, and closed to others"};
+}
+
+std::vector<Finding> check_store(const Config& config, const Clock& clock) {
+  if (config.store.starts_with(kPostgresScheme)) return check_postgres(config, clock);
+  return check_sqlite(config.store);
+}
+
+// Whether the node lets its caller in.
+Finding check_access(NodeClient& client) {
+  const auto asked = client.get("/v1/scheduler");
+  if (asked.ok()) return {Health::kGood, "access", "it answers questions of this user"};
+  if (asked.error().code == ErrorCode::kForbidden) {
+    return {Health::kNote, "access", "the token is valid, but not for all: " + asked.error().message};
+  }
+  return {Health::kBad, "access", asked.error().message};
+}
+
+std::vector<Finding> check_node(NodeClient& client) {
+  const auto health = client.get("/healthz");
+  if (!health.ok()) {
+    const bool is_away = health.error().code == ErrorCode::kUnavailable;
+    return {{is_away ? Health::kNote : Health::kBad, "node",
+             health.error().message + (is_away ? "; start one with horae serve" : "")}};
+  }
+  const auto status = read_node_status(*health);
+  if (!status.ok()) return {{Health::kBad, "node", status.error().message}};
+  std::vector<Finding> findings;
+  if (status->version == version()) {
+    findings.push_back({Health::kGood, "node", fmt::format("{} answers, version {}", client.node(), status->version)});
+  } else {
+    findings.push_back(
+        {Health::kNote, "node",
+         fmt::format("{} is of version {}, this program of {}", client.node(), status->version, version())});
+  }
+  const auto ready = client.get("/readyz");
+  findings.push_back(ready.ok() ? Finding{Health::kGood, "readiness", "it can serve requests"}
+                                : Finding{Health::kBad, "readiness", ready.error().message});
+  if (ready.ok()) findings.push_back(check_access(client));
+  return findings;
+}
+
+}  // namespace horae::cli

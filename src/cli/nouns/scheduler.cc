@@ -1,0 +1,81 @@
+// horae scheduler status, start, stop.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <ostream>
+
+#include "cli/client/client.h"
+#include "cli/commands.h"
+#include "cli/client/replies.h"
+#include "cli/terminal/table.h"
+
+namespace horae::cli {
+namespace {
+
+void show_work(const Console& console, const std::string& first_column, const std::vector<SchedulerReply::Work>& work) {
+  if (work.empty()) return;
+  Table table({{first_column, Align::kLeft}, {"QUEUE"}, {"TASK"}, {"ATTEMPT", Align::kRight}, {"SINCE"}});
+  for (const SchedulerReply::Work& each : work) {
+    const std::string first = each.state.empty() ? std::to_string(each.level) : each.state;
+    table.add({{each.is_internal ? first + " (upkeep)" : first},
+               {each.queue},
+               {each.task},
+               {each.attempt > 0 ? std::to_string(each.attempt) : ""},
+               {each.since}});
+  }
+  console.out << '\n';
+  table.print(console);
+}
+
+Result<int> show_status(const Console& console, const std::string& reply) {
+  const auto status = read_scheduler(reply);
+  if (!status.ok()) return status.error();
+  Fields fields;
+  fields.add("scheduler", status->running ? "running" : "stopped", status->running ? Colour::kGreen : Colour::kYellow);
+  fields.add("workers that wait", std::to_string(status->waiting_workers));
+  fields.add("backlog", std::to_string(status->backlog.size()));
+  fields.print(console);
+  show_work(console, "SLOT", status->slots);
+  show_work(console, "LEVEL", status->backlog);
+  return kDone;
+}
+
+Result<int> show_change(const Console& console, const std::string& reply) {
+  const auto status = read_scheduler(reply);
+  if (!status.ok()) return status.error();
+  const std::string_view state = status->running ? "running" : "stopped";
+  console.out << fmt::format("The scheduler {} {} on all nodes.\n",
+                             status->changed.value_or(true) ? "is now" : "was already", state);
+  return kDone;
+}
+
+void add(CLI::App& noun, Context& context, const std::string& verb, const std::string& help, const Ask& ask,
+         Show show) {
+  CLI::App* command = add_verb(noun, verb, help, "  horae scheduler " + verb);
+  const auto options = std::make_shared<ClientOptions>();
+  add_client_options(*command, *options);
+  command->callback([&context, options, verb, ask, show] {
+    context.chosen = [&context, options, verb, ask, show] {
+      return run_call(context, "scheduler " + verb, *options, ask, show);
+    };
+  });
+}
+
+}  // namespace
+
+void add_scheduler_commands(CLI::App& app, Context& context) {
+  CLI::App* noun = app.add_subcommand("scheduler", "Whether tasks are given out: status, start, stop");
+  noun->require_subcommand(1);
+  add(
+      *noun, context, "status", "Whether tasks are given out, and how the node's own slots stand",
+      [](NodeClient& node) { return node.get("/v1/scheduler"); }, show_status);
+  add(
+      *noun, context, "start", "Give out tasks again, on all nodes",
+      [](NodeClient& node) { return node.post("/v1/scheduler/start"); }, show_change);
+  add(
+      *noun, context, "stop", "Give out no more tasks on any node until it is started again; running ones go on",
+      [](NodeClient& node) { return node.post("/v1/scheduler/stop"); }, show_change);
+}
+
+}  // namespace horae::cli

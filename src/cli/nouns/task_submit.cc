@@ -1,0 +1,238 @@
+#include "cli/nouns/task_submit.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "base/duration.h"
+#include "base/json_text.h"
+#include "base/quote.h"
+#include "base/time_text.h"
+#include "base/uuid.h"
+#include "cli/client/client.h"
+#include "cli/client/replies.h"
+#include "cli/nouns/watch.h"
+#include "model/task.h"
+
+namespace horae::cli {
+namespace {
+
+Error bad(std::string why) { return {ErrorCode::kMalformed, std::move(why)}; }
+
+// One byte more than is allowed, so that the excess is noticed.
+std::string read_all(std::istream& in) {
+  std::string text(kMaxSpecBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+Result<std::string> spec_text(const NewTaskFlags& flags, std::istream& in) {
+  if (flags.sleep) {
+    std::string spec = R"({"run":"sleep","for":)";
+    append_json_string(spec, *flags.sleep);
+    return spec + "}";
+  }
+  if (flags.spec == "-") return read_all(in);
+  if (!flags.spec.starts_with('@')) return flags.spec;
+  std::ifstream file(flags.spec.substr(1), std::ios::binary);
+  if (!file) return bad(fmt::format("spec {}: the file cannot be read", quote(flags.spec)));
+  return read_all(file);
+}
+
+Result<std::optional<std::string>> run_at(const NewTaskFlags& flags, Instant now) {
+  if (flags.at) {
+    const auto at = parse_instant(*flags.at);
+    if (!at.ok()) return bad("--at: " + at.error().message);
+    return std::optional(*flags.at);
+  }
+  if (!flags.in) return std::optional<std::string>();
+  const auto in = parse_duration(*flags.in);
+  if (!in.ok()) return bad("--in: " + in.error().message);
+  const auto delay = std::chrono::duration_cast<std::chrono::microseconds>(*in);
+  if (delay > latest_instant() - now) return bad(fmt::format("--in {}: is beyond the year 9999", *flags.in));
+  return std::optional(format_instant(now + delay));
+}
+
+void add_text(std::string& body, std::string_view name, const std::optional<std::string>& value) {
+  if (!value) return;
+  body += fmt::format(R"(,"{}":)", name);
+  append_json_string(body, *value);
+}
+
+void add_number(std::string& body, std::string_view name, const std::optional<std::int64_t>& value) {
+  if (value) body += fmt::format(R"(,"{}":{})", name, *value);
+}
+
+void add_retry(std::string& body, const NewTaskFlags& flags) {
+  if (!flags.retry) return;
+  body += R"(,"retry":{"kind":)";
+  append_json_string(body, *flags.retry);
+  add_text(body, "delay", flags.retry_delay);
+  body += "}";
+}
+
+// What a node calls the flags.
+std::vector<FlagOfField> fields_of(const NewTaskFlags& flags) {
+  return {{"queue", "QUEUE"},
+          {"spec", flags.sleep ? "--sleep" : "SPEC"},
+          {"id", "--id"},
+          {"key", "--key"},
+          {"priority", "--priority"},
+          {"run_at", flags.in ? "--in" : "--at"},
+          {"recurring", "--every"},
+          {"max_attempts", "--max-attempts"},
+          {"retry.kind", "--retry"},
+          {"retry.delay", "--retry-delay"},
+          {"retry policy: delay", "--retry-delay"},
+          {"retry policy: cap", "--retry-delay"}};
+}
+
+struct SubmitFlags {
+  NewTaskFlags task;
+  ClientOptions client;
+  bool wait = false;
+  std::optional<std::string> wait_limit;
+};
+
+// What flags cannot mean together.
+Result<void> check_flags(const SubmitFlags& flags) {
+  if (flags.task.spec.empty() == !flags.task.sleep) return bad("give either a SPEC or --sleep");
+  if (flags.task.sleep) {
+    if (const auto sleep = parse_duration(*flags.task.sleep); !sleep.ok())
+      return bad("--sleep: " + sleep.error().message);
+  }
+  if (flags.task.at && flags.task.in) return bad("give either --at or --in");
+  if (flags.wait && flags.task.every) return bad("--wait: a task that recurs does not end");
+  if (flags.task.retry_delay && !flags.task.retry) return bad("--retry-delay needs --retry");
+  return {};
+}
+
+int misuse(const Context& context, const Error& error) { return misuse(context, "task submit", error); }
+
+// A lost answer leaves open whether the task is there; under its key or id it can be submitted again without harm. What
+// is counted from now is another time then, and so another request, unless it is named.
+Error with_way_back(Error error, const NewTaskFlags& flags, const std::string& id,
+                    const std::optional<std::string>& at) {
+  if (flags.in && error.code == ErrorCode::kConflict) {
+    error.message += " (--in counts from now, so it is another time in each command: name the time with --at)";
+  }
+  if (!error.retryable()) return error;
+  std::vector<std::string> changes;
+  if (!id.empty()) changes.push_back("--id " + id);
+  if (flags.in) changes.push_back(fmt::format("--at {} instead of --in", at.value_or("")));
+  error.message += changes.empty()
+                       ? " (the same command again makes no second task)"
+                       : fmt::format(" (the same command with {} makes no second task)", fmt::join(changes, " and "));
+  return error;
+}
+
+// A task has a name of ours from the start, so that a lost answer can be mended. A key is one; an id beside it would
+// make each submit another request, and so a conflict.
+std::string id_of(const Context& context, const NewTaskFlags& task) {
+  if (task.id) return *task.id;
+  if (task.key) return "";
+  UuidSource ids(context.clock, context.random);
+  return to_string(ids.next());
+}
+
+Result<int> show_submitted(const Console& console, const std::string& reply) {
+  const auto task = read_submitted(reply);
+  if (!task.ok()) return task.error();
+  console.out << fmt::format("task {} is {}{}\n", task->id, painted(console, colour_of(task->state), task->state),
+                             task->outcome == "present" ? " (it had been submitted before)" : "");
+  return kDone;
+}
+
+int run_submit(const Context& context, const SubmitFlags& flags) {
+  if (const auto checked = check_flags(flags); !checked.ok()) return misuse(context, checked.error());
+  const std::string id = id_of(context, flags.task);
+  const Instant now = context.clock.wall_now();
+  const auto body = submit_body(flags.task, id, now, context.console.in);
+  if (!body.ok()) return misuse(context, body.error());
+  const auto limit = parse_duration(flags.wait_limit.value_or("0s"));
+  if (!limit.ok()) return misuse(context, bad("--wait-limit: " + limit.error().message));
+  auto client = NodeClient::open(context, flags.client);
+  if (!client.ok()) return misuse(context, client.error());
+
+  const auto reply = in_flags(client->post("/v1/tasks", *body), fields_of(flags.task));
+  if (!reply.ok()) {
+    const auto at = run_at(flags.task, now);
+    return fail(context, "task submit", flags.client, *client, with_way_back(reply.error(), flags.task, id, *at));
+  }
+  if (flags.client.json && !flags.wait) context.console.out << *reply << '\n';
+  if (!flags.client.json) {
+    const auto shown = show_submitted(context.console, *reply);
+    if (!shown.ok()) return fail(context, "task submit", shown.error());
+  }
+  if (!flags.wait) return kDone;
+  const auto submitted = read_submitted(*reply);
+  if (!submitted.ok()) return fail(context, "task submit", submitted.error());
+  return watch_task(context, "task submit", *client,
+                    {.id = submitted->id,
+                     .limit = flags.wait_limit ? std::optional(*limit) : std::nullopt,
+                     .json = flags.client.json});
+}
+
+void add_task_flags(CLI::App& command, NewTaskFlags& task) {
+  command.add_option("QUEUE", task.queue, "The queue")->required()->type_name("");
+  command.add_option("SPEC", task.spec, "What to do, as JSON; @FILE from a file, - from standard input")->type_name("");
+  command.add_option("--sleep", task.sleep, "Instead of a SPEC: sleep that long in a slot of a node")
+      ->type_name("DURATION");
+  command.add_option("--priority", task.priority, "0 to 255, higher is more urgent (default: 50)")->type_name("NUMBER");
+  command.add_option("--key", task.key, "Submitting twice under one key in one queue makes one task")
+      ->type_name("TEXT");
+  command.add_option("--id", task.id, "The task's id (default: a new one)")->type_name("UUID");
+  command.add_option("--at", task.at, "When to run it at the earliest")->type_name("TIME");
+  command.add_option("--in", task.in, "The same, counted from now")->type_name("DURATION");
+  command.add_option("--every", task.every, "Run it again and again, this long after each end")->type_name("DURATION");
+  command.add_option("--max-attempts", task.max_attempts, "How many tries may fail; 0 is without end (default: 0)")
+      ->type_name("NUMBER");
+  command.add_option("--retry", task.retry, "After an abort: none, fixed or exponential (default: none)")
+      ->type_name("KIND");
+  command.add_option("--retry-delay", task.retry_delay, "Before the next try (default: 1s)")->type_name("DURATION");
+}
+
+}  // namespace
+
+Result<std::string> submit_body(const NewTaskFlags& flags, const std::string& id, Instant now, std::istream& in) {
+  const auto spec = spec_text(flags, in);
+  if (!spec.ok()) return spec.error();
+  if (spec->size() > kMaxSpecBytes) return bad(fmt::format("the spec is larger than {} bytes", kMaxSpecBytes));
+  if (const auto checked = check_json(*spec); !checked.ok()) {
+    return bad(fmt::format("spec {} is not JSON: {}", quote(*spec), checked.error().message));
+  }
+  const auto at = run_at(flags, now);
+  if (!at.ok()) return at.error();
+  std::string body = R"({"queue":)";
+  append_json_string(body, flags.queue);
+  if (!id.empty()) add_text(body, "id", id);
+  body += R"(,"spec":)" + *spec;
+  add_text(body, "key", flags.key);
+  add_number(body, "priority", flags.priority);
+  add_text(body, "run_at", *at);
+  add_text(body, "recurring", flags.every);
+  add_number(body, "max_attempts", flags.max_attempts);
+  add_retry(body, flags);
+  return body + "}";
+}
+
+void add_submit(CLI::App& noun, Context& context) {
+  CLI::App* command = add_verb(noun, "submit", "Give a task to a queue",
+                               "  horae task submit mail '{\"to\":\"a@example.org\"}' --priority 200\n"
+                               "  horae task submit demo --sleep 5s --wait\n"
+                               "  horae task submit reports @report.json --at 2030-01-01T06:00:00Z --key report-2030\n"
+                               "  generate | horae task submit mail - --every 1h --retry exponential --max-attempts 5");
+  const auto flags = std::make_shared<SubmitFlags>();
+  add_task_flags(*command, flags->task);
+  command->add_flag("--wait", flags->wait, "Wait until it has ended; exit with 3 if it did not complete");
+  command->add_option("--wait-limit", flags->wait_limit, "How long to wait at most")->type_name("DURATION");
+  add_client_options(*command, flags->client);
+  command->callback([&context, flags] { context.chosen = [&context, flags] { return run_submit(context, *flags); }; });
+}
+
+}  // namespace horae::cli

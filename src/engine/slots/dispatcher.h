@@ -1,0 +1,217 @@
+// SHIELD's scheduler: the node's own slots, and the chores that wait for one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "engine/claims/claimer.h"
+#include "engine/slots/executor.h"
+#include "engine/loop.h"
+#include "model/elevator_queue.h"
+#include "store/queue_store.h"
+#include "store/task_store.h"
+
+namespace horae {
+
+struct DispatcherOptions {
+  std::vector<std::string> queues = {"tms", "demo"};  // claims from these; none if there are no slots
+  std::size_t slots = 8;
+  std::size_t ahead = 8;  // chores that may wait beyond the free slots
+  Duration lease = kDefaultLease;
+  Duration dispatch_interval = std::chrono::milliseconds(50);  // SHIELD's hyper loop
+  Duration elevator_interval = std::chrono::seconds(1);        // SHIELD's fast loop
+  Duration poll = std::chrono::seconds(1);  // how soon it notices what other nodes paused, and tries a store again
+};
+
+// A chore in the backlog, and what a slot does.
+struct BacklogEntry {
+  ChorePosition position;
+  TaskId task;
+  std::string queue;
+  int attempt = 0;
+  MonotonicTime since;  // it waits
+};
+struct SlotEntry {
+  struct Run {
+    TaskId task;
+    std::string queue;
+    int attempt = 0;
+    MonotonicTime since;  // it runs
+  };
+  bool is_internal = false;  // for upkeep of the node itself
+  std::optional<Run> run;    // nothing while idle
+};
+struct DispatcherStatus {
+  bool is_draining = false;
+  std::vector<BacklogEntry> backlog;  // in the order in which they would start
+  std::vector<SlotEntry> slots;
+};
+
+// Whom it wakes. All of them may be called from any thread, without a lock of ours.
+struct DispatcherSignals {
+  std::function<void()> dispatch;                              // has dispatching() run soon
+  std::function<void()> exchange;                              // has exchange() run soon
+  std::function<void()> heartbeats;                            // has heartbeats() run soon
+  std::function<void(const std::vector<std::string>&)> ready;  // these queues got ready tasks
+  std::function<void()> scheduled;                             // a task was scheduled for later
+  std::function<void()> drained;                               // nothing is held any more, after drain()
+};
+
+// A chore is a task that is leased to this node and waits for a slot: in levels (255 - priority), first in first out
+// inside a level. It is beaten while it waits and while it runs, and what its run ended with is kept until the store
+// has taken it. Chores of queues that are paused, and all of them when the scheduler stops or the node does, are
+// released.
+//
+// Internal tasks (upkeep of the node itself) go the same way, but wait for a slot of their own, so that neither delays
+// the other.
+//
+// Four loops do the work, so that a store that hangs in one of them does not stop the others:
+//   dispatching()  chores into free slots: memory only
+//   elevator()     lifts the levels: memory only
+//   heartbeats()   for all that is held; stops what was cancelled or lost
+//   exchange()     ended and released attempts to the store; asks the claimer for more
+//
+// Threads: each loop as Loop says, side by side; all else from any thread at once.
+// A crash loses nothing: the leases expire. No slot is booked twice.
+class Dispatcher {
+ public:
+  // All that is passed by reference must outlive the dispatcher. `owner` is new for each start of a node.
+  struct Parts {
+    TaskStore& tasks;
+    QueueStore& queues;
+    Claimer& claimer;
+    Executor& executor;  // of the node's own slots
+    Executor& upkeep;    // of internal tasks
+    UuidSource& ids;
+    Random& random;
+  };
+  Dispatcher(Parts parts, std::string owner, Logger log, DispatcherSignals signals, DispatcherOptions options = {});
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  Loop& dispatching() { return *dispatching_; }
+  Loop& elevator() { return *elevator_; }
+  Loop& heartbeats() { return *heartbeats_; }
+  Loop& exchange() { return *exchange_; }
+
+  // An internal task that runs under a lease of `owner` becomes a chore.
+  void add_internal(LeasedTask task);
+
+  // A queue was paused, or the scheduler stopped: exchange() looks at once what has to go back.
+  void on_closed();
+
+  // The node is about to stop: nothing is claimed any more, waiting chores are released, runs are told to stop, and
+  // what they end with is sent to the store, as long as the loops are driven. The claimer, which may have a wish of
+  // ours, is to be drained as well. There is no way back.
+  void drain(MonotonicTime now);
+
+  // True if nothing is held and no claim is under way.
+  bool is_empty() const;
+
+  const std::string& owner() const { return owner_; }
+  DispatcherStatus status() const;
+
+ private:
+  class Step;  // a loop that calls one of the members below
+
+  struct Chore {
+    ChoreId id = 0;
+    std::shared_ptr<const LeasedTask> task;
+    MonotonicTime since;
+  };
+  struct Slot {
+    std::optional<Chore> chore;
+  };
+  struct Lane {
+    Executor& executor;
+    ElevatorQueue<Chore> chores;
+    std::vector<Slot> slots;
+  };
+
+  // A task in our hands, from the claim until the store has taken it back.
+  struct Held {
+    enum class Phase { kWaiting, kRunning, kLeaving };
+    Phase phase = Phase::kWaiting;
+    Lane* lane = nullptr;
+    std::shared_ptr<const LeasedTask> task;
+    MonotonicTime confirmed;  // the lease held then
+    bool is_started = false;  // the executor knows it
+    bool is_stopping = false;
+    bool is_lost = false;  // cancelled, or somebody else's: what it ends with is of no interest
+  };
+  struct Outgoing {
+    ChoreId chore = 0;
+    std::string queue;
+    Settlement settlement;
+  };
+  struct Running {
+    ChoreId chore = 0;
+    Executor* executor = nullptr;
+  };
+
+  // The steps of the loops.
+  MonotonicTime dispatch_once(MonotonicTime now);
+  MonotonicTime elevate_once(MonotonicTime now);
+  MonotonicTime beat_once(MonotonicTime now);
+  MonotonicTime exchange_once(MonotonicTime now);
+
+  void fill(Lane& lane, MonotonicTime now);
+  std::optional<Chore> book_slot(Lane& lane, MonotonicTime now);
+  void start(Lane& lane, const Chore& chore, MonotonicTime now);
+  void on_end(ChoreId chore, RunEnd end);
+
+  void on_verdict(ChoreId chore, const Settlement& beat, const SettleOutcome& outcome, MonotonicTime now);
+  void stop(const std::vector<Running>& runs, MonotonicTime now);
+
+  void send_outgoing();
+  void tell(const std::vector<Outgoing>& sent, const std::vector<SettleOutcome>& outcomes);
+  void leave_closed_queues(MonotonicTime now);
+  void ask_for_more(MonotonicTime now);
+  bool take(Result<std::vector<LeasedTask>> tasks);
+
+  // With mutex_ held.
+  void push(Lane& lane, LeasedTask task);
+  void leave(ChoreId chore, Settlement settlement);
+  void let_go(Lane& lane, const Chore& chore);
+  std::optional<Running> begin_stop(ChoreId chore, Held& held);
+  std::size_t room() const;
+
+  Settlement settlement(Event event, const LeasedTask& task) const;
+  Settlement settlement(const LeasedTask& task, RunEnd end);
+
+  TaskStore& tasks_;
+  QueueStore& queues_;
+  Claimer& claimer_;
+  UuidSource& ids_;
+  Random& random_;
+  const std::string owner_;
+  Logger log_;
+  const DispatcherSignals signals_;
+  const DispatcherOptions options_;
+  const std::unique_ptr<Loop> dispatching_;
+  const std::unique_ptr<Loop> elevator_;
+  const std::unique_ptr<Loop> heartbeats_;
+  const std::unique_ptr<Loop> exchange_;
+
+  mutable std::mutex mutex_;
+  Lane own_;                        // guarded by mutex_
+  Lane internal_;                   // guarded by mutex_
+  std::map<ChoreId, Held> held_;    // guarded by mutex_
+  std::vector<Outgoing> outgoing_;  // guarded by mutex_
+  ChoreId last_chore_ = 0;          // guarded by mutex_
+  MonotonicTime last_now_;          // guarded by mutex_; the newest that a loop was told
+  bool is_asking_ = false;          // guarded by mutex_; the claimer has a wish of ours
+  MonotonicTime next_look_;         // guarded by mutex_; at paused queues
+  bool is_draining_ = false;        // guarded by mutex_
+};
+
+}  // namespace horae

@@ -1,0 +1,140 @@
+// What this node has seen of tasks lately: the id that belongs to a number, what to run, and how they were leased.
+//
+// A task row is written once, and a number never gets another id, so what was once seen of these in a database holds.
+// What was forgotten is asked for again. The lease is a hint: it may have been cut or be gone since.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/lease.h"
+#include "store/submission.h"
+#include "stores/postgres/layout/ranges.h"
+
+namespace horae::postgres {
+
+// A lease as this node made it: all the tasks of the range, and none of them recurring.
+struct KnownLease {
+  Range range;
+  int attempt = 0;
+};
+
+// Threads: any thread at once.
+class KnownTasks {
+ public:
+  // Keeps what tasks that were just stored will need when they are claimed, or settled if they run already; a large
+  // spec is not worth its room. An entry has a number and a submission.
+  template <typename Entries>
+  void remember(const Entries& entries) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& entry : entries) {
+      const NewTask& task = entry.submission->task;
+      if (task.spec.size() > kMostSpecBytes) continue;
+      Slot& slot = slot_of(entry.number);
+      slot = {entry.number, entry.submission->id(), Payload{task.priority, task.spec}, std::nullopt};
+      if (entry.submission->start && !task.recurring) slot.lease = KnownLease{{entry.number, entry.number}, 1};
+    }
+  }
+
+  // Fills in id, priority and spec of the tasks, by their numbers. Answers the numbers of those that are not known.
+  std::vector<std::int64_t> fill(std::vector<LeasedTask>& tasks) {
+    std::vector<std::int64_t> unknown;
+    const std::lock_guard lock(mutex_);
+    for (LeasedTask& task : tasks) {
+      Slot& slot = slot_of(task.number);
+      if (slot.number != task.number || !slot.payload) {
+        unknown.push_back(task.number);
+        continue;
+      }
+      // It is rarely claimed twice: the spec moves out, the id stays.
+      task.id = slot.id;
+      task.priority = slot.payload->priority;
+      task.spec = std::move(slot.payload->spec);
+      slot.payload.reset();
+    }
+    return unknown;
+  }
+
+  void remember_ids(const std::vector<LeasedTask>& tasks) {
+    const std::lock_guard lock(mutex_);
+    for (const LeasedTask& task : tasks) slot_of(task.number) = {task.number, task.id, std::nullopt, std::nullopt};
+  }
+
+  // Of tasks whose ids were remembered.
+  void remember_lease(const KnownLease& lease) {
+    const std::lock_guard lock(mutex_);
+    for (std::int64_t number = lease.range.lo; number <= lease.range.hi; ++number) {
+      Slot& slot = slot_of(number);
+      if (slot.number == number) slot.lease = lease;
+    }
+  }
+
+  // What was completed by its lease, or could not be: whoever says it again is looked at with care at once.
+  template <typename Settlements>
+  void forget_leases(const Settlements& settlements) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : settlements) {
+      Slot& slot = slot_of(each.number);
+      if (slot.number == each.number) slot.lease.reset();
+    }
+  }
+
+  // The lease of each settlement's task. Nothing unless all of them are known, and each number to be that of its id.
+  template <typename Settlements>
+  std::optional<std::vector<KnownLease>> leases_of(const Settlements& settlements) {
+    std::vector<KnownLease> leases;
+    leases.reserve(settlements.size());
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : settlements) {
+      const Slot& slot = slot_of(each.number);
+      if (slot.number != each.number || slot.id != each.id || !slot.lease) return std::nullopt;
+      leases.push_back(*slot.lease);
+    }
+    return leases;
+  }
+
+  // True if each settlement's number is known to be that of its id.
+  template <typename Settlements>
+  bool confirm(const Settlements& settlements) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : settlements) {
+      const Slot& slot = slot_of(each.number);
+      if (slot.number != each.number || slot.id != each.id) return false;
+    }
+    return true;
+  }
+
+  // The database is another one: see DatabaseIdentity.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    slots_ = std::vector<Slot>(kSlots);
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 1 << 15;
+  static constexpr std::size_t kMostSpecBytes = 1024;  // 32 MiB in all
+
+  struct Payload {
+    int priority = 0;
+    std::string spec;
+  };
+  struct Slot {
+    std::int64_t number = -1;
+    TaskId id;
+    std::optional<Payload> payload;
+    std::optional<KnownLease> lease;
+  };
+
+  // Numbers that follow one another have slots of their own.
+  Slot& slot_of(std::int64_t number) { return slots_[static_cast<std::size_t>(number) % kSlots]; }
+
+  std::mutex mutex_;
+  std::vector<Slot> slots_ = std::vector<Slot>(kSlots);  // guarded by mutex_
+};
+
+}  // namespace horae::postgres

@@ -1,0 +1,95 @@
+#include "stores/postgres/layout/payloads.h"
+
+#include <set>
+#include <utility>
+
+#include "stores/postgres/layout/look_up.h"
+#include "stores/postgres/layout/places.h"
+
+namespace horae::postgres {
+namespace {
+
+// $3 and $4, the lowest and the highest number, let the other days' partitions alone.
+const Sql kPayloads{
+    "payloads",
+    "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+    " cross join lateral (select seq, id, priority, spec from task"
+    "  where task.seq >= r.lo and task.seq <= r.hi and task.seq >= $3::bigint and task.seq <= $4::bigint"
+    "  offset 0) as t"};
+
+const Sql kCheckpoints{"checkpoints",
+                       "select p.seq, p.checkpoint from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                       " cross join lateral (select seq, checkpoint from progress"
+                       "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
+                       " where p.checkpoint is not null"};
+
+// By lease_token, one token after the other. Ordered by an expression, because the order of the primary key tempts the
+// planner to read all of it.
+const Sql kOfTokens{"of_tokens",
+                    "select l.lo, l.hi, l.queue, l.attempt, l.expires, l.token from unnest($1::uuid[]) as w(token)"
+                    " cross join lateral (select * from lease where lease.token = w.token offset 0) as l"
+                    " order by l.lo + 0"};
+
+}  // namespace
+
+Payloads::Payloads(Transaction& transaction, std::vector<std::int64_t> numbers, const std::vector<Range>& again)
+    : transaction_(transaction) {
+  if (const auto ranges = ranges_of(std::move(numbers)); !ranges.empty()) {
+    payloads_ =
+        transaction.send(kPayloads, Params::of(los_of(ranges), his_of(ranges), ranges.front().lo, ranges.back().hi));
+  }
+  if (!again.empty()) checkpoints_ = transaction.send(kCheckpoints, Params::of(los_of(again), his_of(again)));
+}
+
+void Payloads::fill(std::unordered_map<std::int64_t, LeasedTask*>& tasks) const {
+  for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) {
+    const auto task = tasks.find(row.integer(0));
+    if (task == tasks.end()) continue;
+    task->second->id = row.uuid(1);
+    task->second->priority = row.small(2);
+    task->second->spec = row.text(3);
+  }
+  for (const Row row : checkpoints_ ? transaction_.rows(*checkpoints_) : Rows()) {
+    const auto task = tasks.find(row.integer(0));
+    if (task != tasks.end()) task->second->checkpoint = row.text(1);
+  }
+}
+
+std::unordered_set<std::int64_t> Payloads::found() const {
+  std::unordered_set<std::int64_t> numbers;
+  for (const Row row : payloads_ ? transaction_.rows(*payloads_) : Rows()) numbers.insert(row.integer(0));
+  return numbers;
+}
+
+HeldTasks::HeldTasks(Transaction& transaction, const std::vector<Uuid>& tokens)
+    : transaction_(transaction), leases_(transaction.send(kOfTokens, Params::of(tokens))) {}
+
+void HeldTasks::read() {
+  const Rows leases = transaction_.rows(leases_);
+  if (leases.empty()) return;
+  std::set<int> queues;
+  for (const Row row : leases) queues.insert(row.small(2));
+  auto names = find_queue_names(transaction_, queues);
+  std::vector<Range> ranges;
+  std::vector<std::int64_t> numbers;
+  for (const Row row : leases) {
+    ranges.push_back({row.integer(0), row.integer(1)});
+    for (std::int64_t number = ranges.back().lo; number <= ranges.back().hi; ++number) {
+      numbers.push_back(number);
+      tasks_[row.uuid(5)].push_back(
+          {.number = number, .queue = names[row.small(2)], .attempt = row.small(3), .lease_expires = row.instant(4)});
+    }
+  }
+  payloads_.emplace(transaction_, std::move(numbers), ranges);
+}
+
+const std::map<Uuid, std::vector<LeasedTask>>& HeldTasks::fill() {
+  std::unordered_map<std::int64_t, LeasedTask*> by_number;
+  for (auto& [token, tasks] : tasks_) {
+    for (LeasedTask& task : tasks) by_number[task.number] = &task;
+  }
+  if (payloads_) payloads_->fill(by_number);
+  return tasks_;
+}
+
+}  // namespace horae::postgres

@@ -1,0 +1,54 @@
+// What leased tasks carry: read from their rows once it is known which numbers are leased.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "store/lease.h"
+#include "stores/postgres/connection/connection.h"
+#include "stores/postgres/layout/ranges.h"
+
+namespace horae::postgres {
+
+// Fills in what the task rows say.
+class Payloads {
+ public:
+  // Asks for the task rows of `numbers`, and for the checkpoints of those in `again`.
+  Payloads(Transaction& transaction, std::vector<std::int64_t> numbers, const std::vector<Range>& again);
+
+  // These two when the answers are there.
+  void fill(std::unordered_map<std::int64_t, LeasedTask*>& tasks) const;
+  std::unordered_set<std::int64_t> found() const;  // the numbers of the tasks that have a row
+
+ private:
+  Transaction& transaction_;
+  std::optional<std::size_t> payloads_;
+  std::optional<std::size_t> checkpoints_;
+};
+
+// The tasks that are leased under some tokens, step by step, so that each question travels with others.
+class HeldTasks {
+ public:
+  // Asks for the leases.
+  HeldTasks(Transaction& transaction, const std::vector<Uuid>& tokens);
+
+  // When their answer is there: asks for what the tasks carry. One round trip, none without leases.
+  void read();
+
+  // When that answer is there: the tasks of each token that holds any, in the order of their numbers.
+  const std::map<Uuid, std::vector<LeasedTask>>& fill();
+
+  bool is_held(const Uuid& token) const { return tasks_.contains(token); }  // after read()
+
+ private:
+  Transaction& transaction_;
+  const std::size_t leases_;
+  std::map<Uuid, std::vector<LeasedTask>> tasks_;
+  std::optional<Payloads> payloads_;
+};
+
+}  // namespace horae::postgres

@@ -1,0 +1,220 @@
+#include "stores/postgres/layout/places.h"
+
+#include <map>
+
+#include "stores/postgres/connection/values.h"
+
+namespace horae::postgres {
+namespace {
+
+// The columns that all places but the outcome begin with, and their values.
+const std::string kLifeColumns = "lo, hi, queue, attempt, tries, max_attempts, recurring, ended_event, ended_owner";
+constexpr int kLifeColumnCount = 9;
+
+void add_end(Params& params, const std::optional<AttemptEnd>& ended) {
+  params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);
+  params.add(ended ? std::optional<std::string_view>(ended->owner) : std::nullopt);
+}
+
+void add_life(Params& params, const Life& life) {
+  params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue}).add(std::int32_t{life.attempt});
+  params.add(std::int32_t{life.tries}).add(life.max_attempts).add(life.recurring);
+  add_end(params, life.ended);
+}
+
+const ValuesStatement kInsertDelayed{
+    "insert_delayed",
+    "insert into delayed (" + kLifeColumns +
+        ", due, priority, updated_at)"
+        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
+        " d.ended_owner, d.due, d.priority, coalesce(d.updated_at, horae_now()) from (",
+    kLifeColumnCount + 3, ") as d(" + kLifeColumns + ", due, priority, updated_at)"};
+
+const ValuesStatement kInsertRuns{
+    "insert_runs",
+    "insert into run (" + kLifeColumns +
+        ", run_at, rank, at, updated_at)"
+        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
+        " d.ended_owner, d.run_at, d.rank, d.at, coalesce(d.updated_at, horae_now()) from (",
+    kLifeColumnCount + 4, ") as d(" + kLifeColumns + ", run_at, rank, at, updated_at)"};
+
+const ValuesStatement kInsertLeases{
+    "insert_leases",
+    "insert into lease (" + kLifeColumns + ", run_at, rank, at, owner, token, length, started_at, expires)",
+    kLifeColumnCount + 8, ""};
+
+const ValuesStatement kInsertOutcomes{
+    "insert_outcomes",
+    "insert into outcome (lo, hi, queue, attempt, tries, run_at, ended_event, ended_owner, state, owner, started_at,"
+    " results, errors, cancel_reason, finished_at)",
+    14, "", ", horae_now()"};
+
+const ValuesStatement kCount{"count", "insert into tally (queue, state, n)", 3, ""};
+
+const Sql kInsertTrail{
+    "insert_trail",
+    "insert into trail (lo, hi, kind, attempt, worker, started_at, at, progress, detail)"
+    " select lo, hi, kind, attempt, worker, started_at, coalesce(at, horae_now()), progress, nullif(detail, '')"
+    " from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::integer[], $5::text[], $6::timestamptz[],"
+    " $7::timestamptz[], $8::double precision[], $9::text[])"
+    " as d(lo, hi, kind, attempt, worker, started_at, at, progress, detail)"};
+
+const Sql kDeleteDelayed{"delete_delayed", "delete from delayed where lo = any($1::bigint[])"};
+const Sql kDeleteRuns{"delete_runs", "delete from run where lo = any($1::bigint[])"};
+const Sql kDeleteLeases{"delete_leases", "delete from lease where lo = any($1::bigint[])"};
+
+const Sql kResetProgress{"reset_progress",
+                         "update progress set progress = null from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                         " where seq >= r.lo and seq <= r.hi and progress is not null"};
+const Sql kForgetProgress{"forget_progress",
+                          "delete from progress using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                          " where seq >= r.lo and seq <= r.hi"};
+
+void delete_by_lo(Transaction& transaction, const Sql& sql, const std::vector<std::int64_t>& los) {
+  if (!los.empty()) transaction.send(sql, Params::of(los));
+}
+
+void count(Transaction& transaction, std::span<const OutcomeRange> ranges) {
+  std::map<std::pair<int, State>, std::int64_t> counts;
+  for (const OutcomeRange& each : ranges) counts[{each.life.queue, each.state}] += each.life.range.size();
+  kCount.send(transaction, counts, [](const auto& each, Params& params) {
+    params.add(std::int32_t{each.first.first}).add(static_cast<std::int16_t>(each.first.second)).add(each.second);
+  });
+}
+
+}  // namespace
+
+Life read_life(const Row& row, int column) {
+  Life life{.range = {row.integer(column), row.integer(column + 1)},
+            .queue = row.small(column + 2),
+            .attempt = row.small(column + 3),
+            .tries = row.small(column + 4),
+            .recurring = row.optional_duration(column + 6),
+            .run_at = row.optional_instant(column + 7),
+            .ended = row.attempt_end(column + 8)};
+  if (!row.is_null(column + 5)) life.max_attempts = row.small(column + 5);
+  return life;
+}
+
+RunRange read_run(const Row& row, int column) {
+  return {.life = read_life(row, column),
+          .rank = row.integer(column + 10),
+          .at = row.integer(column + 11),
+          .updated_at = row.instant(column + 12)};
+}
+
+LeaseRange read_lease(const Row& row) {
+  return {.life = read_life(row, 0),
+          .rank = row.integer(10),
+          .at = row.integer(11),
+          .owner = row.text(12),
+          .token = row.uuid(13),
+          .length = row.duration(14),
+          .started_at = row.instant(15),
+          .expires = row.instant(16)};
+}
+
+void insert_delayed(Transaction& transaction, std::span<const DelayedRange> ranges) {
+  kInsertDelayed.send(transaction, ranges, [](const DelayedRange& each, Params& params) {
+    add_life(params, each.life);
+    params.add(each.due).add(static_cast<std::int16_t>(each.priority)).add(each.updated_at);
+  });
+}
+
+void insert_runs(Transaction& transaction, std::span<const RunRange> ranges) {
+  kInsertRuns.send(transaction, ranges, [](const RunRange& each, Params& params) {
+    add_life(params, each.life);
+    params.add(each.life.run_at).add(each.rank).add(each.at).add(each.updated_at);
+  });
+}
+
+void insert_leases(Transaction& transaction, std::span<const LeaseRange> ranges) {
+  kInsertLeases.send(transaction, ranges, [](const LeaseRange& each, Params& params) {
+    add_life(params, each.life);
+    params.add(each.life.run_at).add(each.rank).add(each.at).add(each.owner).add(each.token).add(each.length);
+    params.add(each.started_at).add(each.expires);
+  });
+}
+
+void insert_outcomes(Transaction& transaction, std::span<const OutcomeRange> ranges) {
+  if (ranges.empty()) return;
+  kInsertOutcomes.send(transaction, ranges, [](const OutcomeRange& each, Params& params) {
+    const Life& life = each.life;
+    params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue}).add(std::int32_t{life.attempt});
+    params.add(std::int32_t{life.tries}).add(life.run_at);
+    // Whose the attempt was that ended the task stands in `owner` already.
+    auto ended = life.ended;
+    const bool by_owner = ended && ended->owner == each.owner;
+    params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);
+    params.add(ended && !by_owner ? std::optional<std::string_view>(ended->owner) : std::nullopt);
+    params.add(static_cast<std::int16_t>(each.state)).add(each.owner).add(each.started_at);
+    params.add(each.results).add(each.errors).add(each.cancel_reason);
+  });
+  count(transaction, ranges);
+}
+
+void insert_trail(Transaction& transaction, std::span<const TrailRange> ranges) {
+  if (ranges.empty()) return;
+  std::vector<std::int64_t> lo, hi;
+  std::vector<std::int16_t> kind;
+  std::vector<std::int32_t> attempt;
+  std::vector<std::string_view> worker, detail;
+  std::vector<std::optional<Instant>> started_at, at;
+  std::vector<std::optional<double>> progress;
+  for (const TrailRange& each : ranges) {
+    lo.push_back(each.range.lo);
+    hi.push_back(each.range.hi);
+    kind.push_back(static_cast<std::int16_t>(each.kind));
+    attempt.push_back(each.attempt);
+    worker.push_back(each.worker);
+    started_at.push_back(each.started_at);
+    at.push_back(each.at);
+    progress.push_back(each.progress);
+    detail.push_back(each.detail);
+  }
+  transaction.send(kInsertTrail, Params::of(lo, hi, kind, attempt, worker, started_at, at, progress, detail));
+}
+
+void delete_delayed(Transaction& transaction, const std::vector<std::int64_t>& los) {
+  delete_by_lo(transaction, kDeleteDelayed, los);
+}
+void delete_runs(Transaction& transaction, const std::vector<std::int64_t>& los) {
+  delete_by_lo(transaction, kDeleteRuns, los);
+}
+void delete_leases(Transaction& transaction, const std::vector<std::int64_t>& los) {
+  delete_by_lo(transaction, kDeleteLeases, los);
+}
+
+void reset_progress(Transaction& transaction, const std::vector<Range>& ranges, bool also_checkpoint) {
+  if (ranges.empty()) return;
+  transaction.send(also_checkpoint ? kForgetProgress : kResetProgress, Params::of(los_of(ranges), his_of(ranges)));
+}
+
+std::vector<std::string> texts_of(const std::vector<TaskError>& errors) {
+  std::vector<std::string> texts;
+  for (const TaskError& error : errors) texts.insert(texts.end(), {error.code, error.args, error.description});
+  return texts;
+}
+
+std::vector<TaskError> read_errors(const Row& row, int column) {
+  const auto texts = row.texts(column);
+  std::vector<TaskError> errors;
+  for (std::size_t i = 0; i + 2 < texts.size(); i += 3) {
+    errors.push_back({texts[i].value_or(""), texts[i + 1].value_or(""), texts[i + 2].value_or("")});
+  }
+  return errors;
+}
+
+std::vector<std::int64_t> los_of(const std::vector<Range>& ranges) {
+  std::vector<std::int64_t> los;
+  for (const Range& range : ranges) los.push_back(range.lo);
+  return los;
+}
+
+std::vector<std::int64_t> his_of(const std::vector<Range>& ranges) {
+  std::vector<std::int64_t> his;
+  for (const Range& range : ranges) his.push_back(range.hi);
+  return his;
+}
+
+}  // namespace horae::postgres

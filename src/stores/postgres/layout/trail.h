@@ -1,0 +1,57 @@
+// The history of tasks, as far as a transaction adds to it.
+//
+// The assignment of the present attempt is told by the lease or the outcome, and at last by the row that ends the
+// attempt. Only where something has to stand after it before the end (a late result), or where no row ends it (the turn
+// of a recurring task), it gets a row of its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/history.h"
+#include "stores/postgres/connection/connection.h"
+#include "stores/postgres/layout/places.h"
+
+namespace horae::postgres {
+
+class Trail {
+ public:
+  explicit Trail(Transaction& transaction) : transaction_(transaction) {}
+
+  // Reads what is known of the tasks that will be noted; one round trip. With `may_be_late`, others are kept from
+  // noting late results of these tasks until we are done.
+  void read(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& may_be_late);
+
+  void note_assignment(std::int64_t number, int attempt, std::string_view worker, Instant started_at);
+  void note_end(std::int64_t number, int attempt, std::string_view worker, Instant started_at, HistoryKind kind,
+                std::optional<double> progress, std::string detail);
+
+  // Once for each attempt and worker.
+  void note_late(std::int64_t number, int attempt, std::string_view worker, std::string detail);
+
+  // The attempt was never started.
+  void forget_assignment(std::int64_t number, int attempt);
+
+  // Sends it all.
+  void write();
+
+ private:
+  void share_ranges();
+
+  Transaction& transaction_;
+  std::set<std::pair<std::int64_t, int>> assigned_;            // a row tells of the assignment
+  std::set<std::tuple<std::int64_t, int, std::string>> late_;  // noted
+  std::set<std::int64_t> gone_;                                // purged before we could note what came late
+  std::vector<TrailRange> rows_;                               // to be written, in order
+  std::vector<std::int64_t> forgotten_;
+  std::vector<std::int32_t> forgotten_attempts_;
+};
+
+}  // namespace horae::postgres

@@ -1,0 +1,512 @@
+#include "stores/postgres/tasks/claim.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "store/bundle.h"
+#include "stores/postgres/tasks/once.h"
+#include "stores/postgres/layout/payloads.h"
+#include "stores/postgres/connection/time.h"
+
+namespace horae::postgres {
+namespace {
+
+// In the order of claims, by run_order; a queue in which nothing is ready answers one row of nulls. Pause and stop are
+// conditions of the statement itself. What others have locked is left to them. `fresh` is the highest priority of tasks
+// that this transaction made ready, or null: the floor may lie above them.
+const Sql kLockHeads{
+    "lock_heads",
+    std::string("select horae_now(), q.no, q.base, q.rate, q.since, ") + kRunColumns +
+        " from unnest($1::integer[], $2::bigint[], $3::bigint[], $5::smallint[]) as w(no, floor, most, fresh)"
+        " join queue as q on q.no = w.no and not q.paused"
+        " left join lateral ("
+        "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else "
+        "least(w.floor,"
+        "   q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - w.fresh) end"
+        "  order by run.queue, run.rank, run.at, run.lo + 0 limit w.most for update skip locked) as r on true"
+        " where not (select stopped from control)"};
+
+// Something is ready, but others hold it just now.
+const Sql kWaitForOthers{
+    "wait_for_others",
+    "select r.lo from unnest($1::integer[]) as w(no) join queue as q on q.no = w.no and not q.paused"
+    " cross join lateral (select lo from run where run.queue = q.no"
+    "  order by run.queue, run.rank, run.at, run.lo + 0 limit 1 for update) as r"
+    " where not (select stopped from control) limit 1"};
+const Sql kIsAnyReady{"is_any_ready",
+                      "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
+
+std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
+  const auto found = fresh.made_ready.find(queue);
+  return found == fresh.made_ready.end() ? std::nullopt : std::optional(found->second);
+}
+
+constexpr int kMostWaits = 3;
+constexpr double kWeightOfNews = 0.1;
+
+}  // namespace
+
+// ---- The head of one queue, for one wish ----
+
+class Claimer::HeadPart final : public ClaimPart {
+ public:
+  HeadPart(Claimer& claimer, Wanted wanted) : claimer_(claimer), wanted_(std::move(wanted)) {}
+
+  std::optional<int> only_queue() const override { return queue(); }
+
+  void send(Transaction& transaction, const FreshTasks& fresh) override {
+    look_ = claimer_.floors_.begin(queue());
+    ticket_ = send_take_head(transaction,
+                             {.wish = &wish(),
+                              .queue = queue(),
+                              .floor = look_.floor,
+                              .most = claimer_.runs_for(wish().max),
+                              .made_ready = highest(fresh, queue())},
+                             fresh.beginning);
+  }
+
+  void read(const Transaction& transaction) override {
+    taken_ = read_taken_head(transaction, ticket_);
+    if (!taken_.ranges.empty()) claimer_.floors_.end(queue(), look_, taken_.ranges.front().rank);
+    for (const std::int64_t rank : taken_.left_behind) claimer_.floors_.lower(queue(), rank);
+  }
+
+  Result<std::optional<Claimed>> finish() override {
+    if (taken_.ranges.empty()) return std::optional<Claimed>();
+    std::vector<LeasedTask> tasks = leased_tasks();
+    std::vector<Range> again;
+    for (const TakenRange& each : taken_.ranges) {
+      if (each.attempt > 1) again.push_back(each.range);
+    }
+    const auto unknown = claimer_.known_.fill(tasks);
+    if (!unknown.empty() || !again.empty()) {
+      if (auto read = claimer_.read_payloads(tasks, unknown, again); !read.ok()) return read.error();
+    }
+    claimer_.known_.remember_ids(tasks);
+    for (const TakenRange& each : taken_.ranges) {
+      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt});
+    }
+    claimer_.note_cost(taken_.ranges.size(), tasks.size());
+    Claimed claimed(1);
+    claimed[0] = std::move(tasks);
+    return std::optional(std::move(claimed));
+  }
+
+ private:
+  const ClaimWish& wish() const { return wanted_.wishes[0]; }
+  int queue() const { return wanted_.queues[0][0]; }
+
+  std::vector<LeasedTask> leased_tasks() const {
+    std::vector<LeasedTask> tasks;
+    tasks.reserve(static_cast<std::size_t>(wish().max));
+    for (const TakenRange& each : taken_.ranges) {
+      for (std::int64_t number = each.range.lo; number <= each.range.hi; ++number) {
+        tasks.push_back({.number = number,
+                         .queue = wanted_.names.at(queue()),
+                         .attempt = each.attempt,
+                         .lease_expires = after(taken_.now, wish().lease)});
+      }
+    }
+    return tasks;
+  }
+
+  Claimer& claimer_;
+  const Wanted wanted_;
+  Floors::Look look_;
+  std::size_t ticket_ = 0;
+  TakenHead taken_;
+};
+
+// ---- Any wishes ----
+
+class Claimer::SharedPart final : public ClaimPart {
+ public:
+  // `may_wait`: for others who hold all that is ready. Not in a transaction that holds locks already.
+  SharedPart(Claimer& claimer, Wanted wanted, bool may_wait)
+      : claimer_(claimer), wanted_(std::move(wanted)), may_wait_(may_wait) {}
+
+  std::optional<int> only_queue() const override { return std::nullopt; }
+
+  void send(Transaction& transaction, const FreshTasks& fresh) override {
+    forget();
+    once_.emplace(transaction, wanted_.wishes);
+    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
+      if (!once_->has_served(wanted_.wishes[i])) open_[i] = wanted_.queues[i];
+      for (const int queue : open_[i]) heads_[queue].wanted += wanted_.wishes[i].max;
+    }
+    const auto given = share_out(transaction, fresh);
+    const auto [gone, rest] = what_is_left();
+    std::vector<std::int64_t> unknown;
+    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) lease(i, given[i], unknown);
+    claimer_.has_found_ = !leases_.empty();
+    if (leases_.empty()) return;
+    delete_runs(transaction, gone);
+    insert_runs(transaction, rest);
+    insert_leases(transaction, leases_);
+    once_->note_served(wanted_.wishes, claimed_);
+    rest_ = rest;
+    payloads_.emplace(transaction, std::move(unknown), again_);
+  }
+
+  void read(const Transaction&) override {
+    if (!leases_.empty()) {
+      payloads_->fill(tasks_);
+      for (const RunRange& run : rest_) claimer_.floors_.lower(run.life.queue, run.rank);
+    }
+    note_leases();
+    once_->fill(wanted_.wishes, claimed_);
+    payloads_.reset();
+    once_.reset();
+  }
+
+  Result<std::optional<Claimed>> finish() override {
+    const bool got_nothing = std::ranges::all_of(claimed_, [](const auto& each) { return each.empty(); });
+    return got_nothing ? std::optional<Claimed>() : std::optional(std::move(claimed_));
+  }
+
+ private:
+  // What is locked of one queue, in the order of claims, and how far it has been given away.
+  struct Head {
+    Ageing ageing;
+    std::vector<RunRange> runs;
+    std::size_t first = 0;    // the first of them that has tasks left
+    std::int64_t next = 0;    // the first task left of it
+    bool is_all = false;      // nothing more is to be had in this queue
+    std::int64_t wanted = 0;  // tasks, by all wishes together
+    std::int64_t given = 0;
+    std::vector<bool> touched{};  // which of `runs` gave tasks
+
+    // The wishes would have taken more than was locked, and there may be more.
+    bool is_short() const { return empty() && !is_all && given < wanted; }
+    bool empty() const { return first == runs.size(); }
+    const RunRange& run() const { return runs[first]; }
+  };
+
+  // What a wish gets, in the order of urgency.
+  struct Given {
+    std::int64_t number = 0;
+    const RunRange* run = nullptr;
+  };
+
+  // The ranges that gave something, by their first numbers, and what is left of them.
+  struct Left {
+    std::vector<std::int64_t> gone;
+    std::vector<RunRange> rest;
+  };
+
+  void forget() {
+    open_.assign(wanted_.wishes.size(), {});
+    heads_.clear();
+    leases_.clear();
+    again_.clear();
+    rest_.clear();
+    tasks_.clear();
+    payloads_.reset();
+    claimed_.assign(wanted_.wishes.size(), {});
+  }
+
+  // Of what was given just now.
+  void note_leases() {
+    if (leases_.empty()) return;
+    for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
+    for (const LeaseRange& lease : leases_) {
+      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
+    }
+    claimer_.note_cost(leases_.size(), tasks_.size());
+  }
+
+  std::vector<std::vector<Given>> share_out(Transaction& transaction, const FreshTasks& fresh);
+  bool lock_heads(Transaction& transaction, const FreshTasks& fresh, double runs_for_a_task, bool full);
+  bool wait_for_others(Transaction& transaction);
+  std::vector<Given> give(std::size_t place);
+  Left what_is_left() const;
+  void lease(std::size_t place, const std::vector<Given>& given, std::vector<std::int64_t>& unknown);
+
+  Claimer& claimer_;
+  const Wanted wanted_;
+  const bool may_wait_;
+  Instant now_;
+  std::optional<OnceTokens> once_;      // while the transaction lasts
+  std::vector<std::vector<int>> open_;  // queues from which each wish may get something new
+  std::map<int, Head> heads_;           // by queue
+  std::vector<LeaseRange> leases_;
+  std::vector<Range> again_;    // of which an attempt was made before
+  std::vector<RunRange> rest_;  // what is left of ranges that gave something
+  Claimed claimed_;
+  std::unordered_map<std::int64_t, LeasedTask*> tasks_;  // in claimed_, by number
+  std::optional<Payloads> payloads_;
+};
+
+std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_out(Transaction& transaction,
+                                                                                    const FreshTasks& fresh) {
+  if (heads_.empty()) return std::vector<std::vector<Given>>(wanted_.wishes.size());
+  double guess = claimer_.runs_for_a_task_;
+  int waits = 0;
+  for (;;) {
+    // Whoever waited knows that there is something: the floor was wrong, or all above it was held by others.
+    if (!lock_heads(transaction, fresh, guess, waits > 0))
+      return std::vector<std::vector<Given>>(wanted_.wishes.size());
+    std::vector<std::vector<Given>> given;
+    std::set<Uuid> served;
+    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
+      const ClaimWish& wish = wanted_.wishes[i];
+      const bool is_closed = wish.once && served.contains(wish.token);
+      given.push_back(is_closed ? std::vector<Given>() : give(i));
+      if (wish.once && !given[i].empty()) served.insert(wish.token);
+    }
+
+    // A queue that ran out before its end may have had the next best: once more, with more of it.
+    if (std::ranges::any_of(heads_, [](const auto& head) { return head.second.is_short(); })) {
+      guess = std::min(guess * 4, 1.0);
+      continue;
+    }
+    // Only with empty hands: who holds locks must not wait for others.
+    const bool got_nothing = std::ranges::all_of(given, [](const auto& each) { return each.empty(); });
+    if (!got_nothing || !may_wait_ || waits++ == kMostWaits || !wait_for_others(transaction)) return given;
+  }
+}
+
+// Locks about as many ranges as the wishes need. False after a failure.
+bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks& fresh, double runs_for_a_task,
+                                     bool full) {
+  std::vector<std::int32_t> queue;
+  std::vector<std::int64_t> floor, most;
+  std::vector<std::optional<std::int16_t>> priority;
+  std::vector<Floors::Look> looks;
+  for (auto& [no, head] : heads_) {
+    looks.push_back(claimer_.floors_.begin(no, full));
+    queue.push_back(no);
+    floor.push_back(looks.back().floor);
+    most.push_back(runs_for(head.wanted, runs_for_a_task));
+    priority.push_back(highest(fresh, no));
+    head.runs.clear();
+  }
+  const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone, priority));
+  if (transaction.failed()) return false;
+  std::set<int> open;  // neither paused nor stopped
+  for (const Row row : rows) {
+    now_ = row.instant(0);
+    open.insert(row.small(1));
+    Head& head = heads_[row.small(1)];
+    head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
+    if (!row.is_null(5)) head.runs.push_back(read_run(row, 5));
+  }
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    Head& head = heads_[queue[i]];
+    head.is_all = static_cast<std::int64_t>(head.runs.size()) < most[i];
+    head.first = 0;
+    head.given = 0;
+    head.next = head.empty() ? 0 : head.run().life.range.lo;
+    head.touched.assign(head.runs.size(), false);
+    if (!open.contains(queue[i])) continue;
+    if (head.empty()) {
+      claimer_.floors_.end(queue[i], looks[i]);
+    } else {
+      claimer_.floors_.end(queue[i], looks[i], head.run().rank);
+    }
+  }
+  return true;
+}
+
+// False if nothing is ready, so that there is nothing to wait for.
+bool Claimer::SharedPart::wait_for_others(Transaction& transaction) {
+  std::vector<std::int32_t> empty;
+  for (const auto& [no, head] : heads_) {
+    if (head.empty()) empty.push_back(no);
+  }
+  const Rows ready = transaction.run(kIsAnyReady, Params::of(empty));
+  if (transaction.failed() || !ready[0].boolean(0)) return false;
+  (void)transaction.run(kWaitForOthers, Params::of(empty));
+  return !transaction.failed();
+}
+
+// The most urgent of the heads, again and again.
+std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::give(std::size_t place) {
+  const ClaimWish& wish = wanted_.wishes[place];
+  std::vector<Given> given;
+  while (given.size() < static_cast<std::size_t>(wish.max)) {
+    Head* best = nullptr;
+    std::tuple<std::int64_t, std::int64_t, std::int64_t> best_key;
+    for (const int queue : open_[place]) {
+      Head& head = heads_[queue];
+      if (head.empty()) continue;
+      const auto points = effective_priority(head.ageing, head.run().rank, second_of(now_));
+      const auto key = std::tuple(-points, head.run().at, head.next);
+      if (best == nullptr || key < best_key) {
+        best = &head;
+        best_key = key;
+      }
+    }
+    if (best == nullptr) break;
+    given.push_back({best->next, &best->run()});
+    best->touched[best->first] = true;
+    ++best->given;
+    if (best->next++ < best->run().life.range.hi) continue;
+    ++best->first;
+    if (!best->empty()) best->next = best->run().life.range.lo;
+  }
+  return given;
+}
+
+Claimer::SharedPart::Left Claimer::SharedPart::what_is_left() const {
+  Left left;
+  for (const auto& [queue, head] : heads_) {
+    for (std::size_t i = 0; i < head.runs.size(); ++i) {
+      if (!head.touched[i]) continue;
+      left.gone.push_back(head.runs[i].life.range.lo);
+      if (i != head.first) continue;
+      left.rest.push_back(head.runs[i]);
+      left.rest.back().life.range.lo = head.next;
+    }
+  }
+  return left;
+}
+
+// What one wish was given, as leases and as tasks. `unknown` gets the numbers whose rows have to be read.
+void Claimer::SharedPart::lease(std::size_t place, const std::vector<Given>& given,
+                                std::vector<std::int64_t>& unknown) {
+  const ClaimWish& wish = wanted_.wishes[place];
+  const Instant expires = after(now_, wish.lease);
+  for_each_range(
+      given, [](const Given& each) { return each.number; },
+      [](const Given& a, const Given& b) { return a.run == b.run; },
+      [&](const Given& first, const Given& last) {
+        LeaseRange lease{.life = first.run->life,
+                         .rank = first.run->rank,
+                         .at = first.run->at,
+                         .owner = wish.owner,
+                         .token = wish.token,
+                         .length = wish.lease,
+                         .started_at = now_,
+                         .expires = expires};
+        lease.life.range = {first.number, last.number};
+        ++lease.life.attempt;
+        if (lease.life.attempt > 1) again_.push_back(lease.life.range);
+        leases_.push_back(std::move(lease));
+      });
+  std::vector<LeasedTask>& tasks = claimed_[place];
+  tasks.reserve(given.size());
+  for (const Given& each : given) {
+    tasks.push_back({.number = each.number,
+                     .queue = wanted_.names.at(each.run->life.queue),
+                     .attempt = each.run->life.attempt + 1,
+                     .lease_expires = expires});
+    tasks_[each.number] = &tasks.back();
+  }
+  std::ranges::copy(claimer_.known_.fill(tasks), std::back_inserter(unknown));
+}
+
+// ---- Claims ----
+
+Result<Claimer::Wanted> Claimer::find_queues(std::span<const ClaimWish> wishes) {
+  std::vector<std::string> names;
+  for (const ClaimWish& wish : wishes) names.insert(names.end(), wish.queues.begin(), wish.queues.end());
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const auto known = names_.find(names);
+  if (!known.ok()) return known.error();
+  Wanted wanted{.wishes = wishes, .queues = std::vector<std::vector<int>>(wishes.size()), .names = {}};
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    for (const std::string& name : wishes[i].queues) {
+      const auto found = known->find(name);
+      if (found == known->end()) continue;
+      wanted.queues[i].push_back(found->second);
+      wanted.names[found->second] = name;
+    }
+  }
+  return wanted;
+}
+
+Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
+  const auto wanted = find_queues(wishes);
+  if (!wanted.ok()) return wanted.error();
+  const bool any_once = std::ranges::any_of(wishes, &ClaimWish::once);
+  if (wanted->names.empty() && !any_once) return Claimed(wishes.size());
+  if (wanted->is_one_head() && has_found_ && !any_once) {
+    HeadPart head(*this, *wanted);
+    auto claimed = run(head);
+    if (!claimed.ok()) return claimed.error();
+    if (*claimed) return std::move(**claimed);
+  }
+  SharedPart shared(*this, *wanted, true);
+  auto claimed = run(shared);
+  if (!claimed.ok()) return claimed.error();
+  return std::move(*claimed).value_or(Claimed(wishes.size()));
+}
+
+Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wishes) {
+  if (!has_found_ || std::ranges::any_of(wishes, &ClaimWish::once)) return std::unique_ptr<ClaimPart>();
+  auto wanted = find_queues(wishes);
+  if (!wanted.ok()) return wanted.error();
+  if (wanted->names.empty()) return std::unique_ptr<ClaimPart>();
+  if (wanted->is_one_head()) return std::unique_ptr<ClaimPart>(std::make_unique<HeadPart>(*this, std::move(*wanted)));
+  return std::unique_ptr<ClaimPart>(std::make_unique<SharedPart>(*this, std::move(*wanted), false));
+}
+
+// In a transaction of its own.
+Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
+  const auto body = [&](Transaction& transaction) -> Result<bool> {
+    part.send(transaction, {});
+    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+    part.read(transaction);
+    return true;
+  };
+  const auto done = part.only_queue() ? pool_.transact_in_one_trip<bool>(body) : pool_.transact<bool>(body);
+  if (!done.ok()) return done.error();
+  auto finished = part.finish();
+  if (!finished.ok()) return unknown_outcome(finished.error());  // they are leased: the token tells
+  return finished;
+}
+
+void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
+  const double cost = static_cast<double>(ranges) / static_cast<double>(tasks);
+  runs_for_a_task_ = runs_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
+}
+
+std::int64_t Claimer::runs_for(std::int64_t wanted, double runs_for_a_task) {
+  return std::min<std::int64_t>(
+      wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * runs_for_a_task)) + 1);
+}
+
+// After the commit. A task of which no row is left was cancelled and purged meanwhile.
+Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
+                                    const std::vector<Range>& again) {
+  using Numbers = std::unordered_set<std::int64_t>;
+  const auto found = pool_.look<Numbers>([&](Transaction& transaction) -> Result<Numbers> {
+    const Payloads payloads(transaction, unknown, again);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    std::unordered_map<std::int64_t, LeasedTask*> by_number;
+    for (LeasedTask& task : tasks) by_number[task.number] = &task;
+    payloads.fill(by_number);
+    return payloads.found();
+  });
+  if (!found.ok()) return found.error();
+  Numbers gone(unknown.begin(), unknown.end());
+  std::erase_if(gone, [&](std::int64_t number) { return found->contains(number); });
+  std::erase_if(tasks, [&](const LeasedTask& task) { return gone.contains(task.number); });
+  return {};
+}
+
+Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
+  return pool_.look<std::vector<LeasedTask>>([&](Transaction& transaction) -> Result<std::vector<LeasedTask>> {
+    HeldTasks held(transaction, {token});
+    if (transaction.wait()) held.read();
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    const auto& tasks = held.fill();
+    return tasks.empty() ? std::vector<LeasedTask>() : tasks.begin()->second;
+  });
+}
+
+Result<std::vector<bool>> Claimer::have_served(std::span<const Uuid> tokens) {
+  return pool_.look<std::vector<bool>>([&](Transaction& transaction) -> Result<std::vector<bool>> {
+    auto served = find_served(transaction, tokens);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return served;
+  });
+}
+
+}  // namespace horae::postgres

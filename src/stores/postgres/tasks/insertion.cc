@@ -1,0 +1,235 @@
+#include "stores/postgres/tasks/insertion.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "stores/postgres/layout/ranges.h"
+#include "stores/postgres/connection/values.h"
+
+namespace horae::postgres {
+namespace {
+
+// Most tasks leave everything but these to the defaults. Only the specs are unnested: each further array would be
+// materialised by itself, and one whose elements are all of one size tells any of them at once.
+const Sql kInsertPlainTasks{"insert_plain_tasks",
+                            "insert into task (seq, id, created_at, queue, priority, spec)"
+                            " select ($1::bigint[])[i], ($2::uuid[])[i], horae_now(), ($3::integer[])[i],"
+                            " ($4::smallint[])[i], spec from unnest($5::text[]) with ordinality as d(spec, i)"};
+
+const Sql kInsertTasks{
+    "insert_tasks",
+    "insert into task (seq, id, created_at, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
+    " retry_delay, retry_factor, retry_cap, retry_jitter)"
+    " select seq, id, horae_now(), queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
+    " retry_delay, retry_factor, retry_cap, retry_jitter"
+    " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[], $6::text[], $7::timestamptz[],"
+    " $8::bigint[], $9::integer[], $10::smallint[], $11::bigint[], $12::double precision[], $13::bigint[],"
+    " $14::double precision[])"
+    " as d(seq, id, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind, retry_delay, retry_factor,"
+    " retry_cap, retry_jitter)"};
+
+// The columns of a range that begins.
+constexpr int kBeginningColumns = 7;
+const std::string kBeginning = "as d(lo, hi, queue, priority, max_attempts, recurring, run_at)";
+
+// Ready at once: the rank comes from the queue's ageing and the store's clock (src/model/rank.h). Without the row of
+// the queue there is no rank, and the statement fails: no task is stored where nobody would find it.
+const ValuesStatement kMakeReady{
+    "make_ready",
+    "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring)"
+    " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), 0, 0,"
+    " d.max_attempts, d.recurring"
+    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
+    kBeginningColumns,
+    ") " + kBeginning +
+        " left join queue as q on q.no = d.queue"
+        " where d.run_at is null or d.run_at <= horae_now()"
+        " returning queue, rank"};
+
+// Running at once. The rank is for the case that it becomes ready again.
+const ValuesStatement kMakeRunning{
+    "make_running",
+    "insert into lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, "
+    "max_attempts,"
+    " recurring)"
+    " select d.lo, d.lo, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, 1, 0, d.owner, "
+    "d.token,"
+    " d.length, horae_now(), horae_now() + (d.length + 999) / 1000 * interval '1 microsecond', d.max_attempts,"
+    " d.recurring"
+    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
+    8,
+    ") as d(lo, queue, priority, max_attempts, recurring, owner, token, length) left join queue as q on q.no = "
+    "d.queue"};
+
+const ValuesStatement kMakeScheduled{
+    "make_scheduled",
+    "insert into delayed (lo, hi, due, queue, priority, updated_at, attempt, tries, max_attempts, recurring)"
+    " select d.lo, d.hi, d.run_at, q.no, d.priority, horae_now(), 0, 0, d.max_attempts, d.recurring from (",
+    kBeginningColumns,
+    ") " + kBeginning +
+        " left join queue as q on q.no = d.queue"
+        " where d.run_at > horae_now()"
+        " returning lo, hi"};
+
+bool is_plain(const NewTask& task) {
+  return !task.key && !task.run_at && !task.recurring && task.max_attempts == 0 && task.retry == RetryPolicy{};
+}
+
+std::optional<std::int32_t> limit_of(const NewTask& task) {
+  return task.max_attempts > 0 ? std::optional(task.max_attempts) : std::nullopt;
+}
+
+// Tasks that may share a range: they begin alike.
+bool begin_alike(const NewTask& a, const NewTask& b) {
+  return a.priority == b.priority && a.run_at == b.run_at && a.recurring == b.recurring &&
+         a.max_attempts == b.max_attempts && a.queue == b.queue;
+}
+
+using Entries = std::vector<NewEntry>;
+
+void insert_rows(Transaction& transaction, const Entries& entries) {
+  struct Columns {
+    std::vector<std::int64_t> seq;
+    std::vector<TaskId> id;
+    std::vector<std::int32_t> queue;
+    std::vector<std::int16_t> priority;
+    std::vector<std::string_view> spec;
+
+    void add(const NewEntry& entry) {
+      const NewTask& task = entry.submission->task;
+      seq.push_back(entry.number);
+      id.push_back(entry.submission->id());
+      queue.push_back(entry.queue);
+      priority.push_back(static_cast<std::int16_t>(task.priority));
+      spec.push_back(task.spec);
+    }
+  };
+  Columns plain, special;
+  std::vector<std::optional<std::string_view>> key;
+  std::vector<std::optional<Instant>> run_at;
+  std::vector<std::optional<Duration>> recurring, retry_delay, retry_cap;
+  std::vector<std::optional<std::int32_t>> max_attempts;
+  std::vector<std::optional<std::int16_t>> retry_kind;
+  std::vector<std::optional<double>> retry_factor, retry_jitter;
+  for (const NewEntry& entry : entries) {
+    const NewTask& task = entry.submission->task;
+    if (is_plain(task)) {
+      plain.add(entry);
+      continue;
+    }
+    special.add(entry);
+    key.emplace_back(task.key);
+    run_at.push_back(task.run_at);
+    recurring.push_back(task.recurring);
+    max_attempts.push_back(limit_of(task));
+    const bool own_policy = task.retry != RetryPolicy{};
+    const auto if_own = [&](auto value) { return own_policy ? std::optional(value) : std::nullopt; };
+    retry_kind.push_back(if_own(static_cast<std::int16_t>(task.retry.kind)));
+    retry_delay.push_back(if_own(task.retry.delay));
+    retry_factor.push_back(if_own(task.retry.factor));
+    retry_cap.push_back(if_own(task.retry.cap));
+    retry_jitter.push_back(if_own(task.retry.jitter));
+  }
+  if (!plain.seq.empty()) {
+    transaction.send(kInsertPlainTasks, Params::of(plain.seq, plain.id, plain.queue, plain.priority, plain.spec));
+  }
+  if (!special.seq.empty()) {
+    transaction.send(kInsertTasks, Params::of(special.seq, special.id, special.queue, special.priority, special.spec,
+                                              key, run_at, recurring, max_attempts, retry_kind, retry_delay,
+                                              retry_factor, retry_cap, retry_jitter));
+  }
+}
+
+// The first and the last one of each range.
+std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges_of(const Entries& entries) {
+  std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges;
+  for_each_range(
+      entries, [](const NewEntry& entry) { return entry.number; },
+      [](const NewEntry& a, const NewEntry& b) { return begin_alike(a.submission->task, b.submission->task); },
+      [&](const NewEntry& first, const NewEntry& last) { ranges.emplace_back(&first, &last); });
+  return ranges;
+}
+
+}  // namespace
+
+std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries, int queue) {
+  const bool all_ready = std::ranges::all_of(entries, [&](const NewEntry& entry) {
+    return entry.queue == queue && !entry.submission->task.run_at && !entry.submission->start;
+  });
+  if (!all_ready) return std::nullopt;
+  std::vector<FreshRange> fresh;
+  for (const auto& [first, last] : ranges_of(entries)) {
+    const NewTask& task = first->submission->task;
+    fresh.push_back({.range = {first->number, last->number},
+                     .priority = static_cast<std::int16_t>(task.priority),
+                     .max_attempts = limit_of(task),
+                     .recurring = task.recurring});
+  }
+  if (fresh.size() > ValuesStatement::kMostRows) return std::nullopt;
+  return fresh;
+}
+
+Insertion::Insertion(Transaction& transaction, std::vector<NewEntry> entries, Begin begin)
+    : transaction_(transaction), entries_(std::move(entries)) {
+  insert_rows(transaction, entries_);
+  if (begin == Begin::kHere) begin_here();
+}
+
+// Puts the new tasks where they begin: running, ready, or scheduled if they are due later.
+void Insertion::begin_here() {
+  Entries waiting, started;
+  for (const NewEntry& entry : entries_) (entry.submission->start ? started : waiting).push_back(entry);
+  kMakeRunning.send(transaction_, started, [](const NewEntry& entry, Params& params) {
+    const NewTask& task = entry.submission->task;
+    const Start& start = *entry.submission->start;
+    params.add(entry.number).add(std::int32_t{entry.queue}).add(static_cast<std::int16_t>(task.priority));
+    params.add(limit_of(task)).add(task.recurring).add(start.owner).add(start.token).add(start.lease);
+  });
+  auto ranges = ranges_of(waiting);
+  const auto write = [](const auto& range, Params& params) {
+    const NewTask& task = range.first->submission->task;
+    params.add(range.first->number).add(range.second->number).add(std::int32_t{range.first->queue});
+    params.add(static_cast<std::int16_t>(task.priority)).add(limit_of(task)).add(task.recurring).add(task.run_at);
+  };
+  ready_ = kMakeReady.send(transaction_, ranges, write);
+  std::erase_if(ranges, [](const auto& range) { return !range.first->submission->task.run_at; });
+  scheduled_ = kMakeScheduled.send(transaction_, ranges, write);
+}
+
+std::vector<Range> Insertion::scheduled() const {
+  std::vector<Range> ranges;
+  for (const std::size_t ticket : scheduled_) {
+    for (const Row row : transaction_.rows(ticket)) ranges.push_back({row.integer(0), row.integer(1)});
+  }
+  return ranges;
+}
+
+void Insertion::tell(std::vector<SubmitOutcome>& outcomes) const {
+  const std::vector<Range> scheduled = this->scheduled();
+  for (const NewEntry& entry : entries_) {
+    const bool later = std::ranges::any_of(scheduled, [&](const Range& range) { return range.contains(entry.number); });
+    outcomes[entry.place] = {.kind = SubmitOutcome::Kind::kCreated,
+                             .id = entry.submission->id(),
+                             .number = entry.number,
+                             .state = entry.submission->start ? State::kRunning
+                                      : later                 ? State::kScheduled
+                                                              : State::kReady};
+  }
+}
+
+std::vector<SubmitOutcome> Insertion::outcomes() const {
+  std::vector<SubmitOutcome> all(entries_.size());
+  tell(all);
+  return all;
+}
+
+void Insertion::note(KnownTasks& known, Floors& floors) const {
+  known.remember(entries_);
+  for (const std::size_t ticket : ready_) {
+    for (const Row row : transaction_.rows(ticket)) floors.lower(row.small(0), row.integer(1));
+  }
+}
+
+}  // namespace horae::postgres

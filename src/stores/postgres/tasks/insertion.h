@@ -1,0 +1,62 @@
+// Writing new tasks: their rows, and the ranges in which they begin.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "store/submission.h"
+#include "stores/postgres/connection/connection.h"
+#include "stores/postgres/cache/floors.h"
+#include "stores/postgres/cache/known_tasks.h"
+#include "stores/postgres/layout/ranges.h"
+#include "stores/postgres/tasks/take_head.h"
+
+namespace horae::postgres {
+
+// A task that is about to be stored.
+struct NewEntry {
+  const Submission* submission = nullptr;
+  std::size_t place = 0;  // in the batch
+  int queue = 0;
+  std::int64_t number = 0;
+  std::int64_t day = 0;
+  bool is_guarded = false;  // its id does not tell its day: task_id keeps it unique
+};
+
+// The ranges in which they become ready at once. Nothing if one of them does not: it is of another queue, due later, or
+// starts at once; or if they are more than one statement takes. In the order of their numbers.
+std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries, int queue);
+
+// Sends the statements that store new tasks; they wait for nobody, unless somebody stores the same ids just then.
+class Insertion {
+ public:
+  // Whether it also puts them where they begin, or leaves that to a claim (FreshTasks::beginning).
+  enum class Begin { kHere, kWithClaim };
+
+  // In the order of their numbers. The transaction outlives the insertion.
+  Insertion(Transaction& transaction, std::vector<NewEntry> entries, Begin begin = Begin::kHere);
+
+  // True if they cannot be stored as they are: an id was there already, or the day of a number is gone. Nothing of the
+  // transaction has happened then.
+  static bool was_refused(const Failure& failure) { return failure.duplicate() || failure.no_partition(); }
+
+  // After the commit: what became of them, each at its place.
+  void tell(std::vector<SubmitOutcome>& outcomes) const;
+  std::vector<SubmitOutcome> outcomes() const;  // of a batch that has no others
+
+  // After the commit: what this node remembers of them.
+  void note(KnownTasks& known, Floors& floors) const;
+
+ private:
+  void begin_here();
+  std::vector<Range> scheduled() const;
+
+  Transaction& transaction_;
+  const std::vector<NewEntry> entries_;
+  std::vector<std::size_t> ready_;      // tickets
+  std::vector<std::size_t> scheduled_;  // tickets
+};
+
+}  // namespace horae::postgres

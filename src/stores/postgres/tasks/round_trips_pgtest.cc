@@ -1,0 +1,438 @@
+// The common life of a batch takes three round trips; whatever else happens to it is noticed and done with care.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "stores/postgres/tasks/claim.h"
+#include "stores/postgres/tasks/exchange.h"
+#include "stores/postgres/migrations.h"
+#include "stores/postgres/tasks/settle.h"
+#include "stores/postgres/tasks/submit.h"
+#include "stores/postgres/test_database.h"
+#include "tests/support/server_process.h"
+
+namespace horae::postgres {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using std::literals::operator""h;
+
+constexpr int kMany = 100;
+
+// A store of one connection, so that its round trips can be counted.
+struct Node {
+  explicit Node(const std::string& url) : pool(url, 1) {}
+
+  std::uint64_t round_trips() {
+    return pool.with_connection<std::uint64_t>([](Connection& each) { return Result(each.round_trips()); }).value();
+  }
+
+  Pool pool;
+  SystemClock clock;
+  QueueNames names{pool};
+  Days days{pool};
+  Floors floors{clock};
+  KnownTasks known;
+  Submitter submitter{pool, names, days, floors, known};
+  Claimer claimer{pool, names, floors, known};
+  Settler settler{pool, floors, known};
+  Exchanger exchanger{pool, settler, submitter, claimer, floors, known};
+};
+
+class RoundTrips : public TestDatabase {
+ protected:
+  RoundTrips() {
+    (void)migrate_database(*connect(), false).value();
+    // The queues are known, numbers in stock, and something was found.
+    for (const std::string queue : {"work", "other"}) {
+      submit(1, {.queue = queue});
+      settle(completions(claim(1, {queue})));
+    }
+    submit(1);
+    settle(completions(claim(1)));
+  }
+
+  std::vector<Submission> submissions(int count, NewTask task = {}) {
+    if (task.queue.empty()) task.queue = "work";
+    std::vector<Submission> batch;
+    for (int i = 0; i < count; ++i) {
+      task.priority = i % 4;
+      task.spec = std::to_string(i);
+      batch.push_back({.task = task, .new_id = ids_.next()});
+    }
+    return batch;
+  }
+
+  std::vector<SubmitOutcome> submit(int count, const NewTask& task = {}) {
+    return node_.submitter.submit(submissions(count, task)).value();
+  }
+
+  ClaimWish wish(int max, std::string owner = "worker-1") {
+    return {.owner = std::move(owner), .queues = {"work"}, .max = max, .token = ids_.next()};
+  }
+
+  BundleOutcome exchange(const std::vector<Settlement>& settlements, const std::vector<Submission>& submissions,
+                         const std::vector<ClaimWish>& wishes) {
+    return node_.exchanger.exchange({.settlements = settlements, .submissions = submissions, .wishes = wishes}).value();
+  }
+
+  std::vector<LeasedTask> claim(int max, std::vector<std::string> queues = {"work"}) {
+    const ClaimWish wish{.owner = "worker-1", .queues = std::move(queues), .max = max, .token = ids_.next()};
+    return node_.claimer.claim({&wish, 1}).value().at(0);
+  }
+
+  std::vector<LeasedTask> submit_and_claim(int count, const NewTask& task = {}) {
+    submit(count, task);
+    auto leases = claim(count);
+    EXPECT_THAT(leases, SizeIs(static_cast<std::size_t>(count)));
+    return leases;
+  }
+
+  static std::vector<Settlement> completions(const std::vector<LeasedTask>& leases) {
+    std::vector<Settlement> batch;
+    for (const LeasedTask& lease : leases) {
+      batch.push_back({.event = Event::kComplete,
+                       .id = lease.id,
+                       .number = lease.number,
+                       .attempt = lease.attempt,
+                       .owner = "worker-1",
+                       .result = "{}"});
+    }
+    return batch;
+  }
+
+  std::vector<SettleOutcome> settle(const std::vector<Settlement>& batch) {
+    return node_.settler.settle(batch).value();
+  }
+
+  // Of `call`, on the way to the server and back.
+  template <typename Call>
+  std::uint64_t trips_of(Call call) {
+    const std::uint64_t before = node_.round_trips();
+    call();
+    return node_.round_trips() - before;
+  }
+
+  void expect_accepted(const std::vector<SettleOutcome>& outcomes, std::size_t count) {
+    EXPECT_THAT(outcomes, SizeIs(count));
+    EXPECT_THAT(outcomes, Each(Field(&SettleOutcome::verdict, Verdict::kAccepted)));
+    EXPECT_THAT(outcomes, Each(Field(&SettleOutcome::state, State::kCompleted)));
+  }
+
+  std::string left() { return ask("select count(*) from lease"); }
+  std::string all_of(const std::string& table) {
+    return ask("select coalesce(string_agg(t::text, '; ' order by t), '') from " + table + " as t");
+  }
+
+  Node node_{url()};
+  SystemClock clock_;
+  SeededRandom random_{1};
+  UuidSource ids_{clock_, random_};
+};
+
+TEST_F(RoundTrips, OneForSubmitOneForClaimAndOneForSettle) {
+  EXPECT_EQ(trips_of([&] { submit(kMany); }), 1U);
+  std::vector<LeasedTask> leases;
+  EXPECT_EQ(trips_of([&] { leases = claim(kMany); }), 1U);
+  EXPECT_THAT(leases, SizeIs(kMany));
+  EXPECT_EQ(leases.front().priority, 3);
+  EXPECT_EQ(leases.front().spec, "3");
+  EXPECT_EQ(leases.back().priority, 0);
+  std::vector<SettleOutcome> outcomes;
+  EXPECT_EQ(trips_of([&] { outcomes = settle(completions(leases)); }), 1U);
+  expect_accepted(outcomes, kMany);
+  EXPECT_EQ(left(), "0");
+  EXPECT_EQ(ask("select sum(n) from tally where state = 3"), std::to_string(kMany + 3));
+}
+
+TEST_F(RoundTrips, AnyNumberOfLeasesIsCompletedInOne) {
+  for (const int ranges : {1, 2, 3}) {  // of different priorities
+    const auto leases = submit_and_claim(ranges);
+    EXPECT_EQ(left(), std::to_string(ranges));
+    EXPECT_EQ(trips_of([&] { expect_accepted(settle(completions(leases)), leases.size()); }), 1U);
+  }
+  EXPECT_EQ(left(), "0");
+}
+
+TEST_F(RoundTrips, ATaskThatRanAtOnceIsCompletedInOne) {
+  const Submission started{.task = {.queue = "work", .spec = "{}"},
+                           .new_id = ids_.next(),
+                           .start = Start{.owner = "worker-1", .token = ids_.next()}};
+  const auto stored = node_.submitter.submit({&started, 1}).value().at(0);
+  const std::vector<LeasedTask> lease = {{.id = stored.id, .number = stored.number, .attempt = 1}};
+  EXPECT_EQ(trips_of([&] { expect_accepted(settle(completions(lease)), 1); }), 1U);
+}
+
+// The quick way writes what the careful one writes, and answers the same.
+TEST_F(RoundTrips, LeaveTheSameBehindAsTheCarefulWay) {
+  const auto rows = [&](const std::string& after) {
+    return ask(
+        "select string_agg(concat_ws(',', hi - lo, queue, state, attempt, tries, finished_at >= started_at, owner,"
+        " run_at, ended_event, ended_owner, results, errors, cancel_reason), ';' order by lo) from outcome"
+        " where lo > " +
+        after);
+  };
+  const auto newest = [&] { return ask("select max(hi) from outcome"); };
+  std::string after = newest();
+  auto batch = completions(submit_and_claim(8));
+  const auto quick = settle(batch);
+  const std::string quick_rows = rows(after);
+
+  after = newest();
+  batch = completions(submit_and_claim(8));
+  batch[0].number = 0;  // unknown
+  std::vector<SettleOutcome> careful;
+  EXPECT_GT(trips_of([&] { careful = settle(batch); }), 1U);
+  EXPECT_EQ(quick, careful);
+  EXPECT_EQ(quick_rows, rows(after));
+}
+
+// ---- All in one transaction ----
+
+TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
+  const auto done = completions(submit_and_claim(kMany));
+  const auto fresh = submissions(kMany);
+  BundleOutcome outcome;
+  EXPECT_EQ(trips_of([&] { outcome = exchange(done, fresh, {wish(kMany)}); }), 1U);
+  expect_accepted(outcome.settled, kMany);
+  EXPECT_THAT(outcome.submitted, SizeIs(kMany));
+  ASSERT_THAT(outcome.leased.at(0), SizeIs(kMany));
+  EXPECT_EQ(outcome.leased[0].front().spec, "3");
+  EXPECT_EQ(ask("select count(distinct xmin::text) from (select xmin from lease union all select xmin from task where"
+                " seq >= (select min(lo) from lease)) as t"),
+            "1")
+      << "one commit";
+  EXPECT_EQ(trips_of([&] { outcome = exchange(completions(outcome.leased[0]), {}, {}); }), 1U);
+  expect_accepted(outcome.settled, kMany);
+  EXPECT_EQ(left(), "0");
+}
+
+TEST_F(RoundTrips, NewTasksThatAreClaimedAtOnceNeverLieAmongTheReadyOnes) {
+  const auto done = completions(submit_and_claim(8));
+  ask("truncate run");
+  EXPECT_THAT(exchange(done, submissions(8), {wish(8)}).leased, ElementsAre(SizeIs(8)));
+  EXPECT_EQ(ask("select pg_relation_size('run')"), "0") << "not even of the gone";
+  EXPECT_THAT(exchange({}, submissions(8), {wish(5)}).leased, ElementsAre(SizeIs(5)));
+  EXPECT_EQ(ask("select string_agg((hi - lo + 1)::text, ' ' order by rank) from run"), "1 2");
+}
+
+TEST_F(RoundTrips, TwoIfSeveralClaim) {
+  const auto done = completions(submit_and_claim(8));
+  submit(8);
+  BundleOutcome outcome;
+  EXPECT_EQ(trips_of([&] { outcome = exchange(done, submissions(8), {wish(3), wish(4, "worker-2")}); }), 2U);
+  expect_accepted(outcome.settled, 8);
+  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(3), SizeIs(4)));
+}
+
+TEST_F(RoundTrips, ACompletionThatFitsNoMoreIsLookedAtAfterTheOthers) {
+  const auto leases = submit_and_claim(8);
+  auto beat = completions(leases)[0];
+  beat.event = Event::kHeartbeat;
+  beat.lease = 1h;
+  (void)settle({beat});
+  const auto outcome = exchange(completions(leases), submissions(4), {wish(4)});
+  expect_accepted(outcome.settled, 8);
+  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(4)));
+  EXPECT_EQ(left(), "4");
+}
+
+TEST_F(RoundTrips, WhatAnotherNodeStoredIsReadAfterAnExchange) {
+  Node other(url());
+  auto theirs = submissions(4);
+  for (Submission& each : theirs) each.task.priority = 0;  // not above the floor of this node
+  (void)other.submitter.submit(theirs).value();
+  const auto done = completions(claim(2));
+  BundleOutcome outcome;
+  EXPECT_EQ(trips_of([&] { outcome = exchange(done, {}, {wish(2)}); }), 2U);
+  expect_accepted(outcome.settled, 2);
+  ASSERT_THAT(outcome.leased, ElementsAre(SizeIs(2)));
+  EXPECT_EQ(outcome.leased[0][0].spec, "2");
+}
+
+TEST_F(RoundTrips, AnIdThatIsTakenUndoesNothingButItsTransaction) {
+  const auto done = completions(submit_and_claim(4));
+  auto fresh = submissions(2);
+  (void)node_.submitter.submit({fresh.data(), 1}).value();
+  const auto outcome = exchange(done, fresh, {wish(4)});
+  expect_accepted(outcome.settled, 4);
+  EXPECT_THAT(outcome.submitted, ElementsAre(Field(&SubmitOutcome::kind, SubmitOutcome::Kind::kPresent),
+                                             Field(&SubmitOutcome::kind, SubmitOutcome::Kind::kCreated)));
+  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(2)));
+  EXPECT_EQ(ask("select count(*) from task"), "9");
+}
+
+TEST_F(RoundTrips, AnExchangeDoesNotWaitForTasksThatOthersHold) {
+  submit(1);
+  const auto done = completions(claim(1));
+  submit(1);
+  const auto other = connect();
+  (void)other->run_alone("begin; select * from run for update").value();
+  std::vector<LeasedTask> leased;
+  std::thread exchanges([&] { leased = exchange(done, {}, {wish(1)}).leased.at(0); });
+  EXPECT_TRUE(horae::testing::wait_until([&] { return left() == "0"; })) << "the settlement does not wait";
+  (void)other->run_alone("rollback").value();
+  exchanges.join();
+  EXPECT_THAT(leased, SizeIs(1)) << "but the claim does";
+}
+
+// ---- Settlements that are not as simple as they looked ----
+
+TEST_F(RoundTrips, ALeaseThatWasExtendedIsCompletedInOne) {
+  const auto leases = submit_and_claim(4);
+  auto beats = completions(leases);
+  for (Settlement& said : beats) said.event = Event::kHeartbeat;
+  (void)settle(beats);
+  EXPECT_EQ(trips_of([&] { expect_accepted(settle(completions(leases)), 4); }), 1U);
+  EXPECT_EQ(left(), "0");
+}
+
+TEST_F(RoundTrips, ALeaseThatIsExtendedMeanwhileIsCompleted) {
+  const auto leases = submit_and_claim(4);
+  const auto other = connect();
+  (void)other->run_alone("begin; update lease set expires = expires + interval '1 hour', length = length + 1").value();
+  std::vector<SettleOutcome> outcomes;
+  std::thread settles([&] { outcomes = settle(completions(leases)); });
+  EXPECT_TRUE(horae::testing::wait_until(
+      [&] { return ask("select count(*) from pg_stat_activity where wait_event_type = 'Lock'") != "0"; }));
+  (void)other->run_alone("commit").value();
+  settles.join();
+  expect_accepted(outcomes, 4);
+  EXPECT_EQ(left(), "0");
+}
+
+TEST_F(RoundTrips, ALeaseThatWasCutIsCompletedPieceByPiece) {
+  const auto leases = submit_and_claim(8);
+  auto beat = completions(leases)[0];
+  beat.event = Event::kHeartbeat;
+  beat.lease = 1h;
+  (void)settle({beat});
+  EXPECT_EQ(left(), "5");
+  EXPECT_GT(trips_of([&] { expect_accepted(settle(completions(leases)), 8); }), 1U);
+  EXPECT_EQ(left(), "0");
+}
+
+TEST_F(RoundTrips, WhatHasExpiredIsRefusedAndItsResultKept) {
+  const auto leases = submit_and_claim(4);
+  ask("insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, ended_event, ended_owner)"
+      " select lo, hi, queue, rank, at, horae_now(), attempt, 1, 8, owner from lease where lo = " +
+      std::to_string(leases[0].number) + "; delete from lease where lo = " + std::to_string(leases[0].number));
+  const auto outcomes = settle(completions(leases));
+  EXPECT_THAT(outcomes, ElementsAre(Field(&SettleOutcome::verdict, Verdict::kWrongState),
+                                    Field(&SettleOutcome::verdict, Verdict::kAccepted),
+                                    Field(&SettleOutcome::verdict, Verdict::kAccepted),
+                                    Field(&SettleOutcome::verdict, Verdict::kAccepted)));
+  EXPECT_EQ(ask("select detail from trail where lo = " + std::to_string(leases[0].number)), "{}");
+}
+
+TEST_F(RoundTrips, AnotherOwnerIsRefused) {
+  auto batch = completions(submit_and_claim(4));
+  for (Settlement& said : batch) said.owner = "worker-9";
+  EXPECT_THAT(settle(batch), Each(Field(&SettleOutcome::verdict, Verdict::kStaleAttempt)));
+  EXPECT_EQ(left(), "4");
+}
+
+TEST_F(RoundTrips, ARepeatedCompletionIsNoticed) {
+  const auto batch = completions(submit_and_claim(4));
+  expect_accepted(settle(batch), 4);
+  const std::string before = all_of("outcome") + all_of("tally");
+  std::vector<SettleOutcome> again;
+  EXPECT_EQ(trips_of([&] { again = settle(batch); }), 5U) << "no vain attempt before";
+  EXPECT_THAT(again, Each(Field(&SettleOutcome::verdict, Verdict::kRepeated)));
+  EXPECT_EQ(all_of("outcome") + all_of("tally"), before);
+}
+
+TEST_F(RoundTrips, ATurnOfARecurringTaskEndsWithCareAtOnce) {
+  const auto leases = submit_and_claim(1, {.recurring = 1h});
+  std::vector<SettleOutcome> outcomes;
+  EXPECT_EQ(trips_of([&] { outcomes = settle(completions(leases)); }), 4U) << "no vain attempt before";
+  EXPECT_EQ(outcomes.at(0).state, State::kScheduled);
+}
+
+// ---- Claims that are not as simple as they looked ----
+
+TEST_F(RoundTrips, AClaimTakesTheBeginningOfARangeAndLeavesTheRest) {
+  const auto stored = submit(40);
+  EXPECT_THAT(claim(15), SizeIs(15));
+  EXPECT_EQ(ask("select string_agg(hi - lo + 1 || ' of ' || rank - (select min(rank) from lease), ', ' order by lo)"
+                " from lease"),
+            "10 of 0, 5 of 1");
+  EXPECT_EQ(ask("select string_agg(hi - lo + 1 || ' of ' || rank - (select min(rank) from lease), ', ' order by lo)"
+                " from run"),
+            "5 of 1, 10 of 2, 10 of 3");
+  EXPECT_THAT(claim(100), SizeIs(25));
+}
+
+TEST_F(RoundTrips, AClaimThatNeedsMoreRangesThanItLookedAtGetsThem) {
+  for (int i = 0; i < 40; ++i) submit(1);  // each a range of its own
+  EXPECT_THAT(claim(40), SizeIs(40));
+}
+
+TEST_F(RoundTrips, AClaimThatFindsNothingSaysSo) {
+  EXPECT_THAT(claim(10), IsEmpty());
+  submit(3);
+  EXPECT_THAT(claim(10), SizeIs(3)) << "and the next one finds what came";
+}
+
+TEST_F(RoundTrips, NothingIsClaimedFromAPausedQueueOrAStoppedScheduler) {
+  submit(4);
+  ask("update queue set paused = true where name = 'work'");
+  EXPECT_THAT(claim(1), IsEmpty());
+  ask("update queue set paused = false");
+  EXPECT_THAT(claim(1), SizeIs(1));
+  ask("update control set stopped = true");
+  EXPECT_THAT(claim(1), IsEmpty());
+  ask("update control set stopped = false");
+  EXPECT_THAT(claim(4), SizeIs(3));
+}
+
+TEST_F(RoundTrips, SeveralQueuesAreSharedOutByRank) {
+  submit(40);
+  submit(40, {.queue = "other"});
+  const auto leases = claim(40, {"work", "other"});
+  EXPECT_THAT(leases, SizeIs(40));
+  EXPECT_EQ(leases.front().queue, "work");
+  EXPECT_GE(std::ranges::count(leases, "other", &LeasedTask::queue), 10) << "at least its most urgent ones";
+}
+
+TEST_F(RoundTrips, WhatAnotherNodeStoredIsReadInOneMore) {
+  Node other(url());
+  submit(8);
+  const ClaimWish wish{.owner = "worker-2", .queues = {"work"}, .max = 4, .token = ids_.next()};
+  const auto careful = other.claimer.claim({&wish, 1}).value().at(0);
+  const std::uint64_t before = other.round_trips();
+  const auto quick = other.claimer.claim({&wish, 1}).value().at(0);
+  EXPECT_EQ(other.round_trips() - before, 2U);
+  EXPECT_THAT(careful, SizeIs(4));
+  ASSERT_THAT(quick, SizeIs(4));
+  EXPECT_EQ(quick[0].spec, "1");
+  EXPECT_EQ(quick[0].priority, 1);
+  EXPECT_NE(quick[0].id, TaskId{});
+}
+
+TEST_F(RoundTrips, ASecondAttemptBringsTheCheckpoint) {
+  auto leases = submit_and_claim(1);
+  auto said = completions(leases)[0];
+  said.event = Event::kYield;
+  said.checkpoint = "[1]";
+  (void)settle({said});
+  leases = claim(1);
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_EQ(leases[0].attempt, 2);
+  EXPECT_EQ(leases[0].checkpoint, "[1]");
+  EXPECT_EQ(leases[0].spec, "0");
+  EXPECT_EQ(trips_of([&] { expect_accepted(settle(completions(leases)), 1); }), 1U);
+}
+
+}  // namespace
+}  // namespace horae::postgres
