@@ -7,7 +7,8 @@
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-readonly database=build/release/compile_commands.json
+readonly built=build/release/compile_commands.json
+readonly database=build/lint/compile_commands.json  # the same for Clang, which cannot read GCC's precompiled headers
 readonly jobs=2
 export stamps=build/lint
 export PYTHONPYCACHEPREFIX=$stamps/pycache
@@ -77,7 +78,7 @@ for path in sorted(Path("src").rglob("*.cc")):
     if path.stem.endswith("test"):
         continue
     if str(path) not in commands:
-        print(f"{path}: is not in {database}: run cmake --preset release -DHORAE_TESTS=ON", file=sys.stderr)
+        print(f"{path}: is not in {database}: name it in a CMakeLists.txt of src/", file=sys.stderr)
         left_out = True
         continue
     digest = hashlib.sha256(repr([version, Path(".clang-tidy").read_text(), commands[str(path)]]).encode())
@@ -108,10 +109,11 @@ export -f tidy_one
 
 tidy() {
   local sources complete=true
-  if [[ ! -f $database ]]; then
-    echo "there is no $database: run cmake --preset release" >&2
+  if [[ ! -f $built ]]; then
+    echo "there is no $built: run cmake --preset release -DHORAE_TESTS=ON" >&2
     return 1
   fi
+  sed -E 's#-Winvalid-pch -include [^ ]*/cmake_pch[.]hxx##; s#-fpch-preprocess##' "$built" >"$database"
   sources=$(sources_with_keys) || complete=false
   # shellcheck disable=SC2016  # the inner shell expands $1
   xargs -r -d '\n' -n 1 -P "$jobs" bash -c 'tidy_one "$1"' _ <<<"$sources" && $complete
