@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants each phrase in a small tree and looks for the message of tools/check_words.py."""
+"""Plants each phrase in a small tree and expects the message of tools/check_words.py."""
 
 import subprocess
 import sys
