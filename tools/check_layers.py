@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the sources to the rules of docs/architecture.md that a compiler does not know.
+"""Holds the sources to the rules of docs/internals/architecture.md that a compiler does not know.
 
     tools/check_layers.py          prints "path:line: what is wrong (the rule)" for each fault, and then exits with 1
 

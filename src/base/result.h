@@ -1,4 +1,4 @@
-// Failure as a value. What can fail in normal operation returns Result<T>; see docs/adr/0002-errors-are-values.md.
+// Failure as a value. What can fail in normal operation returns Result<T>; see docs/internals/adr/0002-errors-are-values.md.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// docs/quickstart.md, block by block, against the real binary. Only the port is another one.
+// docs/start/quickstart.md, block by block, against the real binary. Only the port is another one.
 
 #include <gmock/gmock.h>
 
@@ -52,8 +52,8 @@ class Quickstart : public ::testing::Test {
 };
 
 TEST_F(Quickstart, EachBlockWorksAsPrinted) {
-  const auto shells = blocks_of("quickstart.md", "sh");
-  const auto pythons = blocks_of("quickstart.md", "python");
+  const auto shells = blocks_of("start/quickstart.md", "sh");
+  const auto pythons = blocks_of("start/quickstart.md", "python");
   ASSERT_THAT(shells, SizeIs(4));
   ASSERT_THAT(pythons, SizeIs(1));
   EXPECT_THAT(shell(shells[0]), HasSubstr("\"id\":\""));
