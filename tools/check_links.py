@@ -8,6 +8,7 @@ Checked are, in every Markdown file:
   - files and folders named in `code`: `src/engine/loop.h`, `tests/*/`; but not in the changelog, which is about the past;
   - targets of make named in `code` and in blocks of commands;
   - settings named in `code`, `http.max_body`, against the configuration reference;
+  - tests named in `code`, `Suite.Name`;
 and in all sources, scripts and build files: paths of documents (docs/.../x.md).
 """
 
@@ -30,6 +31,8 @@ OTHER_HOST = re.compile(r"[a-z][a-z0-9+.-]*:")
 OUR_FILE = re.compile(r"(?:src|tests|docs|tools|bench|cmake)/[\w.*/{},-]*")
 DOCUMENT = re.compile(r"\bdocs/[\w./-]*?\.(?:md|1)\b")
 MAKE = re.compile(r"(?:^|[;&|$(])\s*make((?:\s+[\w./=$%+-]+)+)")
+TEST = re.compile(r"\b(?:TEST(?:_[FP])?|TYPED_TEST(?:_P)?|RC_GTEST(?:_FIXTURE)?_PROP)\(\s*(\w+),\s*(\w+)")
+TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w{7,}")
 SETTING = re.compile(r"([a-z]+)\.(?!cc$|h$|md$|toml$)[a-z_]+")
 SHELLS = {"sh", "bash", "console", "text", ""}
 
@@ -42,6 +45,13 @@ class Fault(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.what} ({self.rule})"
+
+
+class Names(NamedTuple):
+    """What documents may name."""
+    targets: set[str]
+    settings: set[str]
+    tests: set[str]
 
 
 class Line(NamedTuple):
@@ -101,6 +111,11 @@ def settings_of(root: Path) -> set[str]:
     return set(re.findall(r"(?m)^\| `([a-z_.]+)` \|", reference.read_text("utf-8"))) if reference.is_file() else set()
 
 
+def tests_of(root: Path) -> set[str]:
+    return {f"{suite}.{name}" for top in ("src", "tests") for file in (root / top).rglob("*.cc")
+            for suite, name in TEST.findall(file.read_text("utf-8", errors="replace"))}
+
+
 def setting_fault(name: str, settings: set[str]) -> str | None:
     found = SETTING.fullmatch(name)
     if not found or name in settings or not any(each.startswith(found[1] + ".") for each in settings):
@@ -132,27 +147,29 @@ def make_faults(command: str, targets: set[str]) -> Iterator[str]:
             break
 
 
-def code_faults(root: Path, path: str, code: str, targets: set[str], settings: set[str]) -> Iterator[tuple[str, str]]:
+def code_faults(root: Path, path: str, code: str, names: Names) -> Iterator[tuple[str, str]]:
     if path not in PAST:
         if OUR_FILE.fullmatch(code) and not is_there(root, code):
             yield f"names {code}, which does not exist", "documents follow the sources"
-        what = setting_fault(code, settings)
+        if TEST_NAME.fullmatch(code) and code not in names.tests:
+            yield f"names the test {code}, which does not exist", "documents follow the tests"
+        what = setting_fault(code, names.settings)
         if what:
             yield what, "documents follow the settings"
-    for what in make_faults(code, targets):
+    for what in make_faults(code, names.targets):
         yield what, "commands work when they are pasted"
 
 
-def document_faults(root: Path, file: Path, targets: set[str], settings: set[str]) -> Iterator[Fault]:
+def document_faults(root: Path, file: Path, names: Names) -> Iterator[Fault]:
     path = file.relative_to(root).as_posix()
     for line in lines_of(file.read_text("utf-8")):
         if line.block is not None:
             if line.block in SHELLS:
-                for what in make_faults(line.text.split("#")[0], targets):
+                for what in make_faults(line.text.split("#")[0], names.targets):
                     yield Fault(path, line.number, what, "commands work when they are pasted")
             continue
         for found in CODE.finditer(line.text):
-            for what, rule in code_faults(root, path, found[2], targets, settings):
+            for what, rule in code_faults(root, path, found[2], names):
                 yield Fault(path, line.number, what, rule)
         plain = CODE.sub("", line.text)
         for target in [*LINK.findall(line.text), *DEFINITION.findall(plain)]:
@@ -176,13 +193,13 @@ def files_of(root: Path) -> list[Path]:
 
 def check(root: Path) -> tuple[int, list[Fault]]:
     """How many documents there are below `root`, and what is wrong with them and with those who name them."""
-    targets, settings = targets_of(root), settings_of(root)
+    names = Names(targets_of(root), settings_of(root), tests_of(root))
     faults: list[Fault] = []
     count = 0
     for file in files_of(root):
         if file.suffix == ".md":
             count += 1
-            faults += document_faults(root, file, targets, settings)
+            faults += document_faults(root, file, names)
         elif (file.suffix in SOURCES or file.name == "Makefile") and not file.name.startswith("check_links"):
             faults += source_faults(root, file)
     return count, faults

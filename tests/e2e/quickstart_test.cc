@@ -25,23 +25,23 @@ using ::testing::SizeIs;
 const std::regex kId("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
 
 // A command of a printed session, and the output that is printed under it.
-struct Exchange {
+struct PrintedCommand {
   std::string command;
   std::string output;
 };
 
-// The exchanges of a ```console block: lines that begin with "$ " are commands.
-std::vector<Exchange> exchanges_of(const std::string& block) {
-  std::vector<Exchange> exchanges;
+// The commands of a ```console block: lines that begin with "$ " are commands.
+std::vector<PrintedCommand> commands_of(const std::string& block) {
+  std::vector<PrintedCommand> commands;
   std::istringstream lines(block);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("$ ")) {
-      exchanges.push_back({line.substr(2), ""});
-    } else if (!exchanges.empty()) {
-      exchanges.back().output += line + "\n";
+      commands.push_back({line.substr(2), ""});
+    } else if (!commands.empty()) {
+      commands.back().output += line + "\n";
     }
   }
-  return exchanges;
+  return commands;
 }
 
 std::string without_ids(const std::string& text) { return std::regex_replace(text, kId, "ID"); }
@@ -104,9 +104,9 @@ TEST_F(Quickstart, SessionOfTheReadmeIsWhatTheProgramPrints) {
   const auto blocks = blocks_of("../README.md", "console");
   ASSERT_THAT(blocks, SizeIs(1));
   std::string last_id;  // the printed commands name the task of the command before them
-  for (const Exchange& exchange : exchanges_of(blocks[0])) {
-    const std::string said = shell(std::regex_replace(exchange.command, kId, last_id) + " 2>/dev/null");
-    EXPECT_EQ(without_ids(said), without_ids(exchange.output)) << exchange.command;
+  for (const PrintedCommand& printed : commands_of(blocks[0])) {
+    const std::string said = shell(std::regex_replace(printed.command, kId, last_id) + " 2>/dev/null");
+    EXPECT_EQ(without_ids(said), without_ids(printed.output)) << printed.command;
     if (std::smatch found; std::regex_search(said, found, kId)) last_id = found[0];
   }
   EXPECT_THAT(shell("horae queue list"), ContainsRegex("mail +1 "));
