@@ -121,7 +121,7 @@ tidy() {
 }
 
 check format "make format" format
-check layers "move the code to where it belongs (docs/architecture.md)" tools/check_layers.py
+check layers "move the code to where it belongs (docs/internals/architecture.md)" tools/check_layers.py
 check statements "comment or use each statement (src/stores/statements.h)" tools/check_statements.py
 check "shell scripts" "fix them as shellcheck says" scripts
 check "python scripts" "fix the syntax" python

@@ -1,4 +1,4 @@
--- Tasks, queues and what is said to the whole node. See docs/adr/0006-sqlite-layout.md for why the tables are cut this way.
+-- Tasks, queues and what is said to the whole node. See docs/internals/adr/0006-sqlite-layout.md for why the tables are cut this way.
 --
 -- Times are microseconds since 1970 in UTC, durations nanoseconds. States and events are the numbers of State and Event in
 -- src/model/state.h (scheduled 0, ready 1, running 2, completed 3, aborted 4, cancelled 5): never renumber those.

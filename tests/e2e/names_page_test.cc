@@ -1,4 +1,4 @@
-// The line of docs/seeds.md that those who know the task management system type first, exactly as it is printed: also
+// The line of docs/reference/names.md that those who know the task management system type first, exactly as it is printed: also
 // with its port, which is Horae's own default. So the node gets a network of its own, in which no port is taken.
 
 #include <gmock/gmock.h>
@@ -25,10 +25,10 @@ std::vector<std::string> in_new_network(const std::string& command) {
   return {"/usr/bin/unshare", is_root() ? "-n" : "-rn", "/bin/bash", "-c", "ip link set lo up && exec " + command};
 }
 
-class SeedsPage : public ::testing::Test {
+class NamesPage : public ::testing::Test {
  protected:
-  SeedsPage() { EXPECT_TRUE(node_.read_until("Stop it with")); }
-  ~SeedsPage() override {
+  NamesPage() { EXPECT_TRUE(node_.read_until("Stop it with")); }
+  ~NamesPage() override {
     node_.send_signal(SIGTERM);
     EXPECT_THAT(node_.read_rest(), HasSubstr("horae stopped"));
   }
@@ -49,8 +49,8 @@ class SeedsPage : public ::testing::Test {
   Process node_{in_new_network("'" HORAE_BINARY "' serve --store 'sqlite:" + folder_.path() + "/horae.db'")};
 };
 
-TEST_F(SeedsPage, TheFirstLineOfTheTaskManagementSystemWorksAsPrinted) {
-  const auto blocks = blocks_of("seeds.md", "sh");
+TEST_F(NamesPage, TheFirstLineOfTheTaskManagementSystemWorksAsPrinted) {
+  const auto blocks = blocks_of("reference/names.md", "sh");
   ASSERT_THAT(blocks, SizeIs(1));
   const std::string reply = shell(blocks[0]);
   EXPECT_THAT(reply, AllOf(HasSubstr(R"("status":"SCHEDULED")"), HasSubstr(R"("command":"5s")")));
