@@ -119,6 +119,7 @@ tidy() {
 
 check layout "make format" layout
 check layers "move the code to where it belongs (docs/architecture.md)" tools/check_layers.py
+check statements "comment or use each statement (src/stores/statements.h)" tools/check_statements.py
 check "shell scripts" "mend them as shellcheck says" scripts
 check "python scripts" "mend the syntax" python
 check clang-tidy "mend the code, or write // NOLINT(check) with the reason" tidy
