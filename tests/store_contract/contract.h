@@ -200,8 +200,15 @@ class StateTable : public Contract {
   std::optional<State> state_now(const TaskId& id);
 };
 class EffectTable : public Contract {
+ public:
+  struct Situation;
+  struct Action;
+
  protected:
   struct Case;  // a task, and what the store must remember of its attempts
+
+  void expect_settlements(const std::vector<Situation>& situations, const std::vector<Action>& actions);
+  void expect_settlement(const Situation& situation, const Action& action, const std::string& queue);
 
   // A running task, as its first attempt or with a past: lost leases, a turn, progress, a checkpoint.
   Case running(const NewTask& task, bool has_past);
