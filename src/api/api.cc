@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "base/quote.h"
 #include "api/json/claim_answer.h"
+#include "base/quote.h"
 
 namespace horae {
 namespace {

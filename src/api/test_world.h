@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/bounded_queue.h"
 #include "api/api.h"
+#include "api/test_store.h"
+#include "base/bounded_queue.h"
 #include "http/test_client.h"
 #include "http/test_server.h"
-#include "api/test_store.h"
 #include "store/store.h"
 
 namespace horae::testing {

@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "api/event_stream.h"
 #include "base/clock.h"
 #include "base/json_scan.h"
 #include "engine/cluster/herald_message.h"
-#include "api/event_stream.h"
-#include "observe/hint_text.h"
 #include "http/uri.h"
 #include "laws.h"
+#include "observe/hint_text.h"
 
 namespace horae {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <set>
 
-#include "base/json_scan.h"
 #include "api/openapi/docs_page.h"
 #include "api/test_world.h"
+#include "base/json_scan.h"
 
 namespace horae::testing {
 namespace {

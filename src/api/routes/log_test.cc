@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/log_rate_limiter.h"
 #include "api/test_world.h"
+#include "base/log_rate_limiter.h"
 #include "http/uri.h"
 
 namespace horae::testing {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/version.h"
 #include "api/api.h"
-#include "api/openapi/docs_page.h"
 #include "api/json/json_writer.h"
+#include "api/openapi/docs_page.h"
 #include "api/openapi/openapi.h"
 #include "api/routes/routes.h"
+#include "base/version.h"
 
 namespace horae {
 namespace {

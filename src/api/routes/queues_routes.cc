@@ -8,8 +8,8 @@
 #include "api/api.h"
 #include "api/json/bodies.h"
 #include "api/json/json_writer.h"
-#include "api/routes/routes.h"
 #include "api/json/task_json.h"
+#include "api/routes/routes.h"
 
 namespace horae {
 namespace {

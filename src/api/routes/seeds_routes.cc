@@ -5,13 +5,13 @@
 
 #include <memory>
 
-#include "base/duration.h"
-#include "base/quote.h"
-#include "engine/slots/sleep_executor.h"
 #include "api/api.h"
 #include "api/json/field_reader.h"
 #include "api/json/json_writer.h"
 #include "api/routes/routes.h"
+#include "base/duration.h"
+#include "base/quote.h"
+#include "engine/slots/sleep_executor.h"
 
 namespace horae {
 namespace {

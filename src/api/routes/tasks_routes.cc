@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/quote.h"
 #include "api/api.h"
 #include "api/json/batch_answer.h"
 #include "api/json/bodies.h"
 #include "api/json/list_query.h"
-#include "api/routes/routes.h"
 #include "api/json/task_json.h"
+#include "api/routes/routes.h"
+#include "base/quote.h"
 
 namespace horae {
 namespace {

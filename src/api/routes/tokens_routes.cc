@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "base/quote.h"
-#include "api/api.h"
 #include "api/access/new_token.h"
+#include "api/api.h"
 #include "api/routes/routes.h"
+#include "base/quote.h"
 
 namespace horae {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/test_world.h"
 #include "api/access/token_book.h"
+#include "api/test_world.h"
 
 namespace horae::testing {
 namespace {
