@@ -16,13 +16,15 @@ help: ## List the targets
 setup: ## Install the Debian packages that are missing for build, tests and lint
 	@tools/setup.sh
 
-.PHONY: setup-build setup-test setup-lint
+.PHONY: setup-build setup-test setup-lint setup-fuzz
 setup-build:
 	@tools/setup.sh build
 setup-test:
 	@tools/setup.sh build test
 setup-lint:
 	@tools/setup.sh build test lint
+setup-fuzz:
+	@tools/setup.sh build test fuzz
 
 # build/<preset>/built is never made, so each of these asks Ninja, which knows what has changed.
 .PHONY: $(PRESETS:%=compile-%)
@@ -42,8 +44,7 @@ run: setup-build ## Build Horae, start it and say what to do next
 .PHONY: test
 test: setup-test ## Run every test (what CI runs)
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
-	@$(MAKE) --no-print-directory compile-release compile-fuzz
-	@ctest --preset fuzz
+	@$(MAKE) --no-print-directory compile-release
 	@ctest --preset release
 
 .PHONY: lint
@@ -64,10 +65,10 @@ tsan: setup-test compile-tsan ## Run the tests under ThreadSanitizer
 	@ctest --preset tsan
 
 .PHONY: clang
-clang: setup-test compile-clang ## Build everything with Clang as well
+clang: setup-fuzz compile-clang ## Build everything with Clang as well
 
 .PHONY: fuzz
-fuzz: setup-test compile-fuzz ## Fuzz each parser for MINUTES (default 5) minutes
+fuzz: setup-fuzz compile-fuzz ## Fuzz each parser for MINUTES (default 5) minutes
 	@tools/fuzz.sh $(MINUTES)
 
 .PHONY: bench
