@@ -1,4 +1,4 @@
--- Tasks and queues. docs/adr/0007-postgres-layout.md says why the tables are cut this way.
+-- Tasks and queues. docs/internals/adr/0007-postgres-layout.md says why the tables are cut this way.
 --
 -- A task has a number: its day (days since 1970) << 40 | a counter. Its state is the table that holds a range [lo, hi] with that
 -- number: scheduled, ready, running or finished, always exactly one. A range has at most 64 tasks, and all of its other columns are
