@@ -110,7 +110,7 @@ TEST_F(ClusterTest, WhatIsAheadIsFoundWithoutWalkingOverAllThatIsReady) {
   }
   // The statistics of a session are complete a moment after its end.
   const std::string blocks = "select coalesce(sum(idx_blks_hit + idx_blks_read), 0) from pg_statio_user_indexes where ";
-  while (ask(blocks + "indexrelname = 'run_pkey'") == "0") {
+  while (ask(blocks + "indexrelname = 'ready_pkey'") == "0") {
   }
   EXPECT_LE(std::stoi(ask(blocks + "indexrelname = 'ready_order'")), 20);
 }
