@@ -69,7 +69,8 @@ class Load {
   std::vector<std::thread> workers_;
 };
 
-// Fails the test unless all went as a client may expect on any day: no answer but success or a refusal, each task that
-<keep> void expect_each_ended_once(const LoadReport& report, RunningNode& node);
+// Fails the test unless every response was a success or a refusal, each accepted task ended in its first attempt, and no
+// attempt was handed out twice.
+void expect_each_ended_once(const LoadReport& report, RunningNode& node);
 
 }  // namespace horae::testing
