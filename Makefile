@@ -16,13 +16,15 @@ help: ## List the targets
 setup: ## Install the Debian packages that are missing for build, tests and lint
 	@tools/setup.sh
 
-.PHONY: setup-build setup-test setup-lint
+.PHONY: setup-build setup-test setup-lint setup-fuzz
 setup-build:
 	@tools/setup.sh build
 setup-test:
 	@tools/setup.sh build test
 setup-lint:
 	@tools/setup.sh build test lint
+setup-fuzz:
+	@tools/setup.sh build test fuzz
 
 # build/<preset>/built is never made, so each of these asks Ninja, which knows what has changed.
 .PHONY: $(PRESETS:%=compile-%)
@@ -42,8 +44,7 @@ run: setup-build ## Build Horae, start it and say what to do next
 .PHONY: test
 test: setup-test ## Run every test (what CI runs)
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
-	@$(MAKE) --no-print-directory compile-release compile-fuzz
-	@ctest --preset fuzz
+	@$(MAKE) --no-print-directory compile-release
 	@ctest --preset release
 
 .PHONY: lint
@@ -64,10 +65,10 @@ tsan: setup-test compile-tsan ## Run the tests under ThreadSanitizer
 	@ctest --preset tsan
 
 .PHONY: clang
-clang: setup-test compile-clang ## Build everything with Clang as well
+clang: setup-fuzz compile-clang ## Build everything with Clang as well
 
 .PHONY: fuzz
-fuzz: setup-test compile-fuzz ## Fuzz each parser for MINUTES (default 5) minutes
+fuzz: setup-fuzz compile-fuzz ## Fuzz each parser for MINUTES (default 5) minutes
 	@tools/fuzz.sh $(MINUTES)
 
 .PHONY: bench
@@ -81,7 +82,7 @@ bench/store: setup-test ## Measure the stores beside their floors, and the combi
 	@cd build && release/bench/postgres_bench
 
 .PHONY: bench/layouts
-bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/adr/0006)
+bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/internals/adr/0006)
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target sqlite_layouts
 	@cd build && release/bench/sqlite_layouts
@@ -115,7 +116,7 @@ chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for M
 	@cmake --build --preset release --parallel $(JOBS) --target horae_chaos
 	@build/release/tests/chaos/horae_chaos $$(( $(MINUTES) * 60 )) $(SEED)
 
-# The simulator; docs/testing.md explains it.
+# The simulator; docs/internals/testing.md explains it.
 .PHONY: build-sim
 build-sim: setup-test
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
@@ -135,9 +136,9 @@ sim/mutants: build-sim ## Plant bugs one by one and show how many worlds find ea
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew
-	@build/release/tools/state_machine_doc > docs/state_machine.md
-	@build/release/src/cli/horae manual configuration > docs/configuration.md
-	@build/release/src/cli/horae manual page > docs/man/horae.1
+	@build/release/tools/state_machine_doc > docs/reference/state_machine.md
+	@build/release/src/cli/horae manual configuration > docs/reference/configuration.md
+	@build/release/src/cli/horae manual page > docs/reference/horae.1
 
 .PHONY: clean
 clean: ## Remove everything that was built

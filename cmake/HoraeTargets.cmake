@@ -1,5 +1,39 @@
 # The few kinds of targets that Horae has.
 
+# horae_precompiled(target): its sources include cmake/precompiled/standard.h in the form that GCC has made of it once.
+# A source must still include what it uses: `make lint` and `make clang` compile without this.
+function(horae_precompiled target)
+  if(HORAE_PRECOMPILE)
+    if(NOT TARGET horae_precompiled_standard)
+      add_library(horae_precompiled_standard STATIC "${CMAKE_SOURCE_DIR}/cmake/precompiled/nothing.cc")
+      target_link_libraries(horae_precompiled_standard PRIVATE fmt::fmt)
+      target_precompile_headers(horae_precompiled_standard PRIVATE "${CMAKE_SOURCE_DIR}/cmake/precompiled/standard.h")
+    endif()
+    target_precompile_headers(${target} REUSE_FROM horae_precompiled_standard)
+  endif()
+endfunction()
+
+# horae_test_code(target): its sources are compiled in the way that costs least, because tests are compiled far more
+# often than they run, and the code under test is in libraries. Includes cmake/precompiled/testing.h.
+function(horae_test_code target)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${target} PRIVATE ${HORAE_TEST_OPTIONS})
+  endif()
+  if(HORAE_PRECOMPILE)
+    if(NOT TARGET horae_precompiled_testing)
+      find_package(GTest 1.12 REQUIRED CONFIG)
+      add_library(horae_precompiled_testing STATIC "${CMAKE_SOURCE_DIR}/cmake/precompiled/nothing.cc")
+      target_link_libraries(horae_precompiled_testing PRIVATE fmt::fmt GTest::gmock)
+      target_precompile_headers(horae_precompiled_testing PRIVATE "${CMAKE_SOURCE_DIR}/cmake/precompiled/testing.h")
+      if(CMAKE_BUILD_TYPE STREQUAL "Release")
+        target_compile_options(horae_precompiled_testing PRIVATE ${HORAE_TEST_OPTIONS})
+      endif()
+    endif()
+    target_precompile_headers(${target} REUSE_FROM horae_precompiled_testing)
+  endif()
+endfunction()
+set(HORAE_TEST_OPTIONS -O0 "SHELL:-U_FORTIFY_SOURCE" -fno-stack-clash-protection -fno-stack-protector)
+
 # horae_library(base SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...])
 # The static library horae_base of the folder src/base. Its sources include headers as "base/a.h".
 function(horae_library name)
@@ -7,6 +41,7 @@ function(horae_library name)
   add_library(horae_${name} STATIC ${ARG_SOURCES})
   target_include_directories(horae_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(horae_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  horae_precompiled(horae_${name})
 endfunction()
 
 # horae_test(base_test SOURCES a_test.cc ... LIBS lib ...)
@@ -46,19 +81,24 @@ function(horae_test_binary name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock_main rapidcheck rapidcheck_gtest)
+  horae_test_code(${name})
 endfunction()
 
-# horae_fuzzer(fuzz_duration SOURCE duration.cc CORPUS dir LIBS lib ...)
-# A libFuzzer target. ctest runs it briefly on its seeds; `make fuzz` runs it longer.
+# horae_fuzzer(fuzz_duration SOURCES duration.cc ... CORPUS dir LIBS lib ...)
+# A fuzz target. With Clang (HORAE_FUZZERS) it explores: `make fuzz`. Otherwise it is a test that takes the same inputs
+# at each run: those of its corpus and changes of them that a fixed seed makes (tests/fuzz/replay.cc).
 function(horae_fuzzer name)
-  cmake_parse_arguments(ARG "" "SOURCE;CORPUS" "LIBS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCE})
+  cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS})
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set(found "${CMAKE_CURRENT_BINARY_DIR}/${name}.found")
-  file(MAKE_DIRECTORY "${found}")
-  add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=20 -max_len=4096
-           -artifact_prefix=${found}/crash- ${found} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_CORPUS})
+  if(HORAE_FUZZERS)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name} PRIVATE replay.cc)
+    target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src")
+    horae_precompiled(${name})
+    add_test(NAME ${name} COMMAND ${name} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_CORPUS})
+  endif()
 endfunction()
 
 # horae_embed_migrations(horae_sqlite migrations sqlite_migrations)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of docs/architecture.md that a compiler does not.
+"""Checks the rules of docs/internals/architecture.md that a compiler does not.
 
     tools/check_layers.py          prints "path:line: what is wrong (the rule)" for each fault, and then exits with 1
 

@@ -8,7 +8,8 @@
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-readonly database=build/release/compile_commands.json
+readonly built=build/release/compile_commands.json
+readonly database=build/lint/compile_commands.json  # the same for Clang, which cannot read GCC's precompiled headers
 readonly jobs=2
 export stamps=build/lint
 export PYTHONPYCACHEPREFIX=$stamps/pycache
@@ -78,7 +79,7 @@ for path in sorted(Path("src").rglob("*.cc")):
     if path.stem.endswith("test"):
         continue
     if str(path) not in commands:
-        print(f"{path}: is not in {database}: run cmake --preset release -DHORAE_TESTS=ON", file=sys.stderr)
+        print(f"{path}: is not in {database}: name it in a CMakeLists.txt of src/", file=sys.stderr)
         left_out = True
         continue
     digest = hashlib.sha256(repr([version, Path(".clang-tidy").read_text(), commands[str(path)]]).encode())
@@ -109,17 +110,18 @@ export -f tidy_one
 
 tidy() {
   local sources complete=true
-  if [[ ! -f $database ]]; then
-    echo "$database not found: run cmake --preset release" >&2
+  if [[ ! -f $built ]]; then
+    echo "$built not found: run cmake --preset release -DHORAE_TESTS=ON" >&2
     return 1
   fi
+  sed -E 's#-Winvalid-pch -include [^ ]*/cmake_pch[.]hxx##; s#-fpch-preprocess##' "$built" >"$database"
   sources=$(sources_with_keys) || complete=false
   # shellcheck disable=SC2016  # the inner shell expands $1
   xargs -r -d '\n' -n 1 -P "$jobs" bash -c 'tidy_one "$1"' _ <<<"$sources" && $complete
 }
 
 check format "make format" format
-check layers "move the code to where it belongs (docs/architecture.md)" tools/check_layers.py
+check layers "move the code to where it belongs (docs/internals/architecture.md)" tools/check_layers.py
 check statements "comment or use each statement (src/stores/statements.h)" tools/check_statements.py
 check "shell scripts" "fix them as shellcheck says" scripts
 check "python scripts" "fix the syntax" python

@@ -1,5 +1,5 @@
 // Errors as values. Functions that can fail in normal operation return Result<T>; see
-// docs/adr/0002-errors-are-values.md.
+// docs/internals/adr/0002-errors-are-values.md.
 #pragma once
 
 #include <optional>

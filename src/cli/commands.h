@@ -16,7 +16,7 @@
 
 namespace horae::cli {
 
-// Exit codes; docs/man/horae.1 documents them.
+// Exit codes; docs/reference/horae.1 documents them.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;   // it was refused, or it failed
 inline constexpr int kMisused = 2;  // the command line is invalid, to this program or to the node; nothing was done

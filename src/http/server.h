@@ -1,4 +1,4 @@
-// An HTTP/1.1 server. What it stands on (Boost.Beast, Asio) stays inside; see docs/adr/0008-beast-callbacks.md.
+// An HTTP/1.1 server. What it stands on (Boost.Beast, Asio) stays inside; see docs/internals/adr/0008-beast-callbacks.md.
 #pragma once
 
 #include <cstddef>

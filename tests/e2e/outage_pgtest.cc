@@ -61,7 +61,7 @@ TEST(Outage, ThirtySecondsCostNoTaskAndNoAttempt) {
   expect_each_ended_once(report, nodes.two);
 }
 
-// The URL of the nodes names both servers, as docs/bad-days.md recommends.
+// The URL of the nodes names both servers, as docs/operate/failures.md recommends.
 TEST(Outage, EndsWhenTheStandbyIsPromoted) {
   PostgresServer primary;
   const auto standby = primary.make_standby(true);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/test_world.h"
+#include "base/log_rate_limiter.h"
 #include "http/uri.h"
 
 namespace horae::testing {
