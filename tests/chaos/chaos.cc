@@ -30,7 +30,7 @@ using std::chrono::seconds;
 
 constexpr Duration kPatience = seconds(120);  // for all tasks to end after the last failure
 
-void sleep_for(Duration time) {
+void wait_for(Duration time) {
   Waker never_woken;
   (void)never_woken.wait(SystemClock().now() + time);
 }
@@ -105,7 +105,7 @@ class Chaos {
     for (int i = 0; i < options_.workers; ++i) start_worker("work");
     const MonotonicTime end = clock_.now() + options_.duration;
     while (clock_.now() < end) {
-      sleep_for(milliseconds(between(300, 2'000)));
+      wait_for(milliseconds(between(300, 2'000)));
       strike();
       mend(clock_.now());
       for (const auto& node : nodes_) node->restart_if_ended();
@@ -235,7 +235,7 @@ class Chaos {
     } else {
       server_.stop();
     }
-    sleep_for(milliseconds(between(0, 6'000)));
+    wait_for(milliseconds(between(0, 6'000)));
     server_.start();
     print("PostgreSQL is back");
   }
@@ -259,7 +259,7 @@ class Chaos {
         outcome_.violations.push_back("unfinished: not within two minutes after the last failure: " + what);
         return;
       }
-      sleep_for(milliseconds(100));
+      wait_for(milliseconds(100));
     }
   }
 
