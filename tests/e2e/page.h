@@ -1,4 +1,4 @@
-// The commands that a page of docs/ shows, so that tests can run them as they are printed.
+// The code blocks of the pages of docs/, so that tests can run them as they are printed.
 #pragma once
 
 #include <string>

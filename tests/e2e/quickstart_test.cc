@@ -64,7 +64,7 @@ class Quickstart : public ::testing::Test {
 
   std::string with_port(const std::string& text) const { return std::regex_replace(text, std::regex("3369"), port_); }
 
-  // What a block of shell prints; it must not fail.
+  // The output of a block of shell; it must not fail.
   std::string shell(const std::string& block) const {
     const std::string set_up =
         "set -e; export HORAE_NODE=http://127.0.0.1:" + port_ + "; horae() { '" HORAE_BINARY "' \"$@\"; }; ";
@@ -91,7 +91,7 @@ TEST_F(Quickstart, EachBlockWorksAsPrinted) {
 
   Process worker({"/usr/bin/python3", "-c", with_port(pythons[0])});
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
-  // The worker is asked for again only after its completion was taken.
+  // The worker claims again only after its completion was accepted.
   shell(shells[2]);
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
   worker.send_signal(SIGKILL);
