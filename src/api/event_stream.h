@@ -1,4 +1,4 @@
-// Hints as server-sent events, for one reader.
+// Server-sent events for one reader.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "observe/event_ring.h"
 #include "http/responder.h"
 #include "model/queue_scope.h"
+#include "observe/event_ring.h"
 
 namespace horae {
 

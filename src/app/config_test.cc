@@ -56,8 +56,8 @@ TEST_F(ConfigTest, NeedsNothing) {
   EXPECT_EQ(config->engine.dispatcher.lease, std::chrono::seconds(10));
   EXPECT_EQ(config->engine.dispatcher.dispatch_interval, std::chrono::milliseconds(50));
   EXPECT_EQ(config->engine.dispatcher.elevator_interval, std::chrono::seconds(1));
-  EXPECT_EQ(config->engine.lookout.poll, std::chrono::seconds(1));
-  EXPECT_EQ(config->engine.lookout.poll_deaf, std::chrono::milliseconds(100));
+  EXPECT_EQ(config->engine.poller.poll, std::chrono::seconds(1));
+  EXPECT_EQ(config->engine.poller.poll_deaf, std::chrono::milliseconds(100));
   EXPECT_EQ(config->grace, std::chrono::seconds(10));
   EXPECT_EQ(config->engine.monitor.silence, kDefaultLease / 3);
 }

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/log_rate_limiter.h"
 #include "http/held_bytes.h"
 #include "http/io_loop.h"
-#include "base/log_rate_limiter.h"
 #include "http/responder.h"
 #include "http/server.h"
 #include "http/transport.h"
@@ -28,7 +28,7 @@ struct ConnectionHost {
   std::function<void()> on_closed = {};  // called by each connection at its end, on its loop's thread
   std::atomic<std::uint64_t> next_request = 1;
   std::atomic<std::size_t> streams = 0;     // that are under way
-  LogRateLimiter busy{1};                          // of requests that were refused for a limit
+  LogRateLimiter busy{1};                   // of requests that were refused for a limit
   ByteGauge bytes{limits.bytes_in_flight};  // of requests that arrive, or are not answered yet
   std::atomic<bool> stopping = false;
 };
@@ -142,7 +142,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool wants_body_ = true;      // false after HEAD
   bool is_http10_ = false;      // it knows no chunks
   std::function<void()> gone_;  // to be told if the client goes before it is answered
-  AnswerSlot::Sent sent_;         // to be told when the output is written
+  AnswerSlot::Sent sent_;       // to be told when the output is written
   Output output_;
   std::shared_ptr<BodyStream> stream_;  // that is the answer
   std::atomic<bool> is_resumed_ = false;

@@ -34,8 +34,8 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
   // The connection calls back on its own thread, so a weak pointer keeps the two from holding each other.
   void on_gone(std::function<void()> gone) override {
     connection_->post_watch(id_, [weak = weak_from_this(), gone = std::move(gone)] {
-      const auto exchange = weak.lock();
-      if (!exchange || exchange->answered_ || exchange->gone_.exchange(true)) return;
+      const auto slot = weak.lock();
+      if (!slot || slot->answered_ || slot->gone_.exchange(true)) return;
       gone();
     });
   }
@@ -53,7 +53,7 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
 }  // namespace
 
 std::shared_ptr<AnswerSlot> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
-                                              HeldBytes bytes) {
+                                                HeldBytes bytes) {
   return std::make_shared<PendingAnswer>(std::move(connection), id, std::move(bytes));
 }
 

@@ -13,6 +13,6 @@ class Connection;
 
 // The AnswerSlot of request `id` of the connection, which it keeps alive. `bytes` are those of the request.
 std::shared_ptr<AnswerSlot> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
-                                              HeldBytes bytes);
+                                                HeldBytes bytes);
 
 }  // namespace horae

@@ -42,34 +42,34 @@ class AnswerSlot {
 // Threads: every member may be called from any thread at once.
 class Responder {
  public:
-  explicit Responder(std::shared_ptr<AnswerSlot> exchange) : exchange_(std::move(exchange)) {}
+  explicit Responder(std::shared_ptr<AnswerSlot> slot) : slot_(std::move(slot)) {}
 
   // The first answer counts; of a second one only `sent` hears, with false.
   void answer(HttpResponse response, AnswerSlot::Sent sent = {}) const {
-    exchange_->answer(std::move(response), std::move(sent));
+    slot_->answer(std::move(response), std::move(sent));
   }
 
   // Answers with `head`, whose body is empty, and then with the pieces of `body` as long as the client stays. It counts
   // as the answer. Beyond HttpLimits::streams, and while the server stops, it answers 503 and releases `body`. A client
   // that asked with HEAD gets the head only.
   void stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
-    exchange_->stream(std::move(head), std::move(body));
+    slot_->stream(std::move(head), std::move(body));
   }
 
   // The stream's next() has something now. Cheap: many calls before the connection gets to it are one, and next() is
   // never called inside of it. Without it, next() is called every HttpLimits::stream_pulse.
-  void resume() const { exchange_->resume(); }
+  void resume() const { slot_->resume(); }
 
   // For answers that take long: `gone` is called at most once, on a thread of the server, if the client closes its
   // connection (or its half of it) before it is answered. A client that has sent its next request already is not
   // watched.
-  void on_gone(std::function<void()> gone) const { exchange_->on_gone(std::move(gone)); }
+  void on_gone(std::function<void()> gone) const { slot_->on_gone(std::move(gone)); }
 
   // True if the client is known to be gone.
-  bool is_gone() const { return exchange_->is_gone(); }
+  bool is_gone() const { return slot_->is_gone(); }
 
  private:
-  std::shared_ptr<AnswerSlot> exchange_;
+  std::shared_ptr<AnswerSlot> slot_;
 };
 
 }  // namespace horae

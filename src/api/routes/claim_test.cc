@@ -24,7 +24,7 @@ std::string claim_body(std::string_view token = {}, std::string_view wait = "30s
 std::string claim_text(std::string_view token) { return request_text("POST", "/v1/claim", claim_body(token)); }
 
 // A client that cannot be answered any more, which nobody has noticed yet.
-class LostClient final : public Exchange {
+class LostClient final : public AnswerSlot {
  public:
   void answer(HttpResponse response, Sent sent) override {
     status = response.status;

@@ -4,8 +4,8 @@
 
 #include <initializer_list>
 
-#include "base/json_scan.h"
 #include "api/json/field_reader.h"
+#include "base/json_scan.h"
 
 namespace horae::cli {
 namespace {
