@@ -1,5 +1,5 @@
-// The curl line of docs/reference/names.md, exactly as it is printed: also with its port, which is Horae's default. So
-// the node gets a network namespace of its own, in which no port is taken.
+// The first command of docs/reference/names.md, exactly as printed, including its port, which is Horae's default. So the node
+// runs in a network namespace of its own, in which no port is taken.
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 
 bool is_root() { return ::geteuid() == 0; }
 
-// Runs `command` in a new network namespace; without root rights, inside a new user namespace.
+// `command` in a new network namespace; without root, inside a user namespace that makes this user root.
 std::vector<std::string> in_new_network(const std::string& command) {
   return {"/usr/bin/unshare", is_root() ? "-n" : "-rn", "/bin/bash", "-c", "ip link set lo up && exec " + command};
 }
@@ -33,7 +33,7 @@ class NamesPage : public ::testing::Test {
     EXPECT_THAT(node_.read_rest(), HasSubstr("horae stopped"));
   }
 
-  // The output of a command in the network of the node; it must not fail.
+  // The output of a command in the node's network namespace, which must not fail.
   std::string shell(const std::string& command) const {
     const std::string pid = std::to_string(node_.pid());
     std::vector<std::string> argv = {"/usr/bin/nsenter", "-t", pid, "-n"};
@@ -49,7 +49,7 @@ class NamesPage : public ::testing::Test {
   Process node_{in_new_network("'" HORAE_BINARY "' serve --store 'sqlite:" + folder_.path() + "/horae.db'")};
 };
 
-TEST_F(NamesPage, CurlLineOfTheTaskManagementSystemWorksAsPrinted) {
+TEST_F(NamesPage, TheFirstLineOfTheTaskManagementSystemWorksAsPrinted) {
   const auto blocks = blocks_of("reference/names.md", "sh");
   ASSERT_THAT(blocks, SizeIs(1));
   const std::string reply = shell(blocks[0]);

@@ -1,5 +1,4 @@
-// docs/start/quickstart.md and the session of README.md, block by block, against the real binary. Only the port is
-// another one.
+// docs/start/quickstart.md and the session of README.md, block by block, against the real binary. Only the port differs.
 
 #include <gmock/gmock.h>
 
@@ -64,7 +63,7 @@ class Quickstart : public ::testing::Test {
 
   std::string with_port(const std::string& text) const { return std::regex_replace(text, std::regex("3369"), port_); }
 
-  // The output of a block of shell; it must not fail.
+  // The output of a shell block, which must not fail.
   std::string shell(const std::string& block) const {
     const std::string set_up =
         "set -e; export HORAE_NODE=http://127.0.0.1:" + port_ + "; horae() { '" HORAE_BINARY "' \"$@\"; }; ";
@@ -91,7 +90,7 @@ TEST_F(Quickstart, EachBlockWorksAsPrinted) {
 
   Process worker({"/usr/bin/python3", "-c", with_port(pythons[0])});
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
-  // The worker claims again only after its completion was accepted.
+  // The second mail comes only after the completion of the first was accepted.
   shell(shells[2]);
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
   worker.send_signal(SIGKILL);
