@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/api.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/uuid.h"
@@ -21,10 +22,12 @@
 #include "bench/rest_bodies.h"
 #include "engine/claims/claimer.h"
 #include "engine/runner.h"
-#include "api/api.h"
-#include "observe/hinting_tasks.h"
-#include "observe/measured_tasks.h"
+#include "engine/wake_ups.h"
 #include "http/server.h"
+#include "observe/change_counts.h"
+#include "observe/event_ring.h"
+#include "observe/metrics.h"
+#include "observe/observed_store.h"
 #include "store/combiner.h"
 #include "stores/sqlite/sqlite_store.h"
 
@@ -39,19 +42,19 @@ constexpr double kSeconds = 1.0;
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
 
 // A node as `horae serve` composes it, without the loops that the measured paths do not need.
-class Node {
+class Node final : private ChangeObserver {
  public:
   explicit Node(const std::string& url)
       : store_(open_sqlite_store(url, clock_).value()),
-        measured_(store_->tasks(), metrics_, clock_),
         log_(std::cerr, clock_, {.level = LogLevel::kWarn}),
-        claimer_(tasks_, log_, [this] { waker_.wake(); }),
-        combiner_(tasks_),
+        claimer_(
+            observed_.tasks(), log_, [this] { waker_.wake(); }, {}, metrics_),
+        combiner_(observed_.tasks()),
         api_({.combiner = combiner_,
-              .tasks = tasks_,
-              .queues = store_->queues(),
-              .access = store_->tokens(),
-              .cluster = store_->cluster(),
+              .tasks = observed_.tasks(),
+              .queues = observed_.queues(),
+              .access = observed_.tokens(),
+              .cluster = observed_.cluster(),
               .events = events_,
               .claimer = claimer_,
               .clock = clock_,
@@ -59,8 +62,7 @@ class Node {
               .ids = ids_,
               .metrics = metrics_,
               .node = "worker-0",
-              .log = log_,
-              .on_ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); }}),
+              .log = log_}),
         runner_(clock_, log_),
         server_({.listen = {"127.0.0.1:0"}}, clock_, log_, [this](HttpRequest request, const Responder& responder) {
           if (request.path == "/empty") return responder.answer({.status = 200, .body = "{}"});
@@ -73,7 +75,7 @@ class Node {
     HORAE_CHECK(server_.start().ok(), "a free port is free");
   }
 
-  ~Node() {
+  ~Node() override {
     api_.end_waits();
     server_.stop(std::chrono::seconds(10));
     api_.stop();
@@ -88,14 +90,22 @@ class Node {
   Uuid new_id() { return ids_.next(); }
 
  private:
+  void on_changes(std::span<const Change> changes) override {
+    counts_.on_changes(changes);
+    events_.add(changes);
+    const WakeUps wake_ups = wake_ups_of(changes);
+    if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+    if (wake_ups.ready_anywhere) claimer_.on_ready_anywhere();
+  }
+
   SystemClock clock_;
   SystemRandom random_;
   UuidSource ids_{clock_, random_};
   Metrics metrics_;
+  ChangeCounts counts_{metrics_};
   EventRing events_;
   std::unique_ptr<Store> store_;
-  MeasuredTasks measured_;
-  HintingTasks tasks_{measured_, [this](std::span<const Hint> hints) { events_.add(hints); }};
+  ObservedStore observed_{*store_, metrics_, clock_, *this};
   Logger log_;
   Waker waker_;
   Claimer claimer_;

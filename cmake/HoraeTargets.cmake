@@ -32,7 +32,7 @@ function(horae_test_code target)
     target_precompile_headers(${target} REUSE_FROM horae_precompiled_testing)
   endif()
 endfunction()
-set(HORAE_TEST_OPTIONS -O0 -U_FORTIFY_SOURCE -fno-stack-clash-protection -fno-stack-protector)
+set(HORAE_TEST_OPTIONS -O0 "SHELL:-U_FORTIFY_SOURCE" -fno-stack-clash-protection -fno-stack-protector)
 
 # horae_library(base SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...])
 # The static library horae_base of the folder src/base. Its sources include headers as "base/a.h".
@@ -115,6 +115,27 @@ function(horae_embed_migrations target folder function)
     COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" "-DFUNCTION=${function}" "-DOUTPUT=${output}" -P "${script}"
     DEPENDS ${files} "${script}"
     COMMENT "Embedding ${folder}"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()
+
+# horae_embed_statements(horae_stores_sqlite sqlite_statements tasks/settle.sql ...)
+# Builds SQL statements into a target, as the function `std::span<const Statement> horae::sqlite_statements()`, which
+# the target's own header declares (stores/statements.h says what such a file holds). They are sorted by their names; a
+# name that comes twice fails the build.
+function(horae_embed_statements target function)
+  set(files "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file)
+    list(APPEND files "${file}")
+  endforeach()
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/${function}.cc")
+  set(script "${CMAKE_SOURCE_DIR}/cmake/EmbedStatements.cmake")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" "-DFUNCTION=${function}" "-DOUTPUT=${output}" -P "${script}"
+    DEPENDS ${files} "${script}"
+    COMMENT "Embedding ${function}"
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")
 endfunction()

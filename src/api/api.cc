@@ -65,6 +65,7 @@ std::optional<TaskId> task_of(const Call& call) {
 Api::Api(ApiParts parts, ApiOptions options)
     : parts_(std::move(parts)),
       gate_(parts_.gate, options.gate),
+      requests_(parts_.metrics),
       pool_(options.read_threads, options.max_waiting_reads) {}
 
 Api::~Api() { stop(); }
@@ -81,7 +82,7 @@ void Api::handle(HttpRequest request, const Responder& responder) {
                                                 .route = match.route,
                                                 .arguments = std::move(match.arguments)});
   call->on_answer = [this, begun = parts_.clock.now(), asked = call.get()](int status, std::string_view reason) {
-    parts_.metrics.observe_request({asked->route->pattern, asked->route->method}, status, parts_.clock.now() - begun);
+    requests_.record(*asked->route, status, parts_.clock.now() - begun);
     if (asked->route->access == Access::kAdmin) audit(*asked, status);
     if (status >= 500) log_failure(*asked, status, reason);
   };
@@ -211,7 +212,7 @@ void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::
   if (releases.empty()) return;
   parts_.log.info("tasks are given back",
                   {{"owner", wish.owner}, {"tasks", releases.size()}, {"reason", std::string(reason)}});
-  parts_.combiner.settle(std::move(releases), [this, queues = wish.queues](const auto&) { parts_.on_ready(queues); });
+  parts_.combiner.settle(std::move(releases), [](const auto&) {});
 }
 
 void Api::end_wait(const Wait& wait) {

@@ -13,6 +13,7 @@
 #include "api/access/gate.h"
 #include "api/json/bodies.h"
 #include "api/read_pool.h"
+#include "api/request_meter.h"
 #include "api/route.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,7 +32,8 @@
 
 namespace horae {
 
-// What the API stands on. All of it outlives the Api.
+// What the API needs. All of it outlives the Api. What calls of the stores change is up to their observer: the API
+// wakes no loop itself.
 struct ApiParts {
   Combiner& combiner;
   TaskStore& tasks;  // for reads
@@ -46,14 +48,8 @@ struct ApiParts {
   Metrics& metrics;
   std::string node;  // its id: "worker-7"
   Logger log;
-  std::function<void(const std::vector<std::string>&)> on_ready;  // tasks have become ready in these queues
-  std::function<void()> on_ready_somewhere = [] {};               // the same, in queues that nobody knows here
-  std::function<void()> on_scheduled = [] {};                     // tasks wait for their time
-  std::function<void()> on_cancelled = [] {};                     // tasks were cancelled that may run on this node
-  std::function<void()> on_control = [] {};                       // queues or the scheduler were stopped or started
-  std::function<void()> on_access = [] {};                        // a token was made or revoked here
-  std::function<DispatcherStatus()> scheduler_status = {};        // none: a node without slots
-  std::function<Result<void>()> readiness = {};                   // beyond the store: why the node is not ready
+  std::function<DispatcherStatus()> scheduler_status = {};  // none: a node without slots
+  std::function<Result<void>()> readiness = {};             // beyond the store: why the node is not ready
   GateParts gate = {};
 };
 
@@ -115,6 +111,7 @@ class Api {
 
   const ApiParts parts_;
   const Gate gate_;
+  RequestMeter requests_;
   LogRateLimiter refusals_{10};    // of admin calls
   LogRateLimiter failures_{10};    // 500
   LogRateLimiter unavailable_{1};  // 503

@@ -10,7 +10,7 @@
 namespace horae {
 namespace {
 
-constexpr std::size_t kHintsAtOnce = 512;
+constexpr std::size_t kEventsAtOnce = 512;
 constexpr std::size_t kPieceBytes = 32 << 10;
 constexpr Duration kKeepAlive = std::chrono::seconds(10);
 
@@ -46,9 +46,9 @@ std::string EventStream::next() {
     if (has_missed_) piece += resync(position_);
   }
   while (piece.size() < kPieceBytes) {
-    const EventRing::Read read = ring_.after(position_, kHintsAtOnce);
+    const EventRing::Read read = ring_.after(position_, kEventsAtOnce);
     if (read.is_lost) piece += resync(read.next);
-    for (const EventRing::Numbered& each : read.hints) piece += event_of(each);
+    for (const EventRing::Numbered& each : read.events) piece += event_of(each);
     const bool is_at_end = read.next == position_;
     position_ = read.next;
     if (is_at_end) break;
@@ -60,19 +60,19 @@ std::string EventStream::next() {
 }
 
 std::string EventStream::event_of(const EventRing::Numbered& each) {
-  const Hint& hint = each.hint;
-  if (filter_.task && hint.task != *filter_.task) return {};
-  if (hint.queue.empty() && (filter_.queue || filter_.scope)) {
-    // Whether it may be told is not known here. Who asks for one task learns by asking whether it may.
+  const LiveEvent& event = each.event;
+  if (filter_.task && event.task != *filter_.task) return {};
+  if (event.queue.empty() && (filter_.queue || filter_.scope)) {
+    // Whether the reader may see it is unknown here. A reader of one task learns by a request whether it may.
     return resync(each.number);
   }
-  if (filter_.queue && hint.queue != *filter_.queue) return {};
-  if (!allows(filter_.scope, hint.queue)) return {};
+  if (filter_.queue && event.queue != *filter_.queue) return {};
+  if (!allows(filter_.scope, event.queue)) return {};
   std::string data;
   JsonObject object(data);
-  object.add("task", hint.task);
-  object.add("state", to_string(hint.state));
-  if (!hint.queue.empty()) object.add("queue", hint.queue);
+  object.add("task", event.task);
+  object.add("state", to_string(event.state));
+  if (!event.queue.empty()) object.add("queue", event.queue);
   object.end();
   return fmt::format("{}event: task\ndata: {}\n\n", id_line(each.number), data);
 }

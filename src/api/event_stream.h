@@ -1,4 +1,4 @@
-// Hints as server-sent events, for one reader.
+// Server-sent events for one reader.
 #pragma once
 
 #include <cstdint>

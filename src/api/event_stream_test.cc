@@ -19,7 +19,7 @@ class EventStreamTest : public ::testing::Test {
     return id;
   }
 
-  void happen(const Hint& hint) { ring_.add(std::span(&hint, 1)); }
+  void happen(const LiveEvent& event) { ring_.add(std::span(&event, 1)); }
 
   std::unique_ptr<EventStream> open(EventFilter filter = {}, std::optional<std::uint64_t> last = std::nullopt) {
     return std::make_unique<EventStream>(ring_, clock_, "worker-7", std::move(filter), last);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/queue_store.h"
+#include "store/store.h"
 #include "store/task_store.h"
 #include "store/token_store.h"
 
@@ -159,6 +160,26 @@ class GatedTokens final : public TokenStore {
  private:
   TokenStore& store_;
   Gate& gate_;
+};
+
+// All of it; messages and the cluster are not held up.
+class GatedStore final : public Store {
+ public:
+  GatedStore(Store& store, Gate& gate)
+      : store_(store), tasks_(store.tasks(), gate), queues_(store.queues(), gate), tokens_(store.tokens(), gate) {}
+
+  TaskStore& tasks() override { return tasks_; }
+  QueueStore& queues() override { return queues_; }
+  MessageStore& messages() override { return store_.messages(); }
+  TokenStore& tokens() override { return tokens_; }
+  ClusterStore& cluster() override { return store_.cluster(); }
+  std::string description() const override { return store_.description(); }
+
+ private:
+  Store& store_;
+  GatedTasks tasks_;
+  GatedQueues queues_;
+  GatedTokens tokens_;
 };
 
 }  // namespace horae::testing

@@ -2,43 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json_scan.h"
+#include "engine/wake_ups.h"
 #include "stores/sqlite/sqlite_store.h"
 
 namespace horae::testing {
 
 ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limits)
     : store_(open_sqlite_store(std::string(kSqliteMemory), store_clock_).value()),
-      tasks_(store_->tasks(), gate_),
-      queues_(store_->queues(), gate_),
-      access_(store_->tokens(), gate_),
-      claimer_(tasks_, Logger(said_, clock_), [this] { wake(); }),
-      combiner_(tasks_, combiner),
-      api_({
-               .combiner = combiner_,
-               .tasks = tasks_,
-               .queues = queues_,
-               .access = access_,
-               .cluster = store_->cluster(),
-               .events = events_,
-               .claimer = claimer_,
-               .clock = clock_,
-               .random = random_,
-               .ids = ids_,
-               .metrics = metrics_,
-               .node = "worker-0",
-               .log = Logger(said_, clock_),
-               .on_ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
-               .on_ready_somewhere = [this] { claimer_.on_ready_anywhere(); },
-               .on_scheduled = [this] { ++told_.scheduled; },
-               .on_cancelled = [this] { ++told_.cancelled; },
-               .on_control = [this] { ++told_.control; },
-               .on_access = [this] { ++told_.access; },
-               .scheduler_status = [this] { return status_; },
-               .gate = {.find_token = [this](std::string_view) { return caller_; },
-                        .throttle = [this](const std::string&) { return throttle_; }},
-           },
-           options),
+      gated_(*store_, gate_),
+      observed_(gated_, metrics_, clock_, *this),
+      claimer_(
+          observed_.tasks(), Logger(said_, clock_), [this] { wake(); }, {}, metrics_),
+      combiner_(observed_.tasks(), combiner),
+      api_(
+          {
+              .combiner = combiner_,
+              .tasks = observed_.tasks(),
+              .queues = observed_.queues(),
+              .access = observed_.tokens(),
+              .cluster = observed_.cluster(),
+              .events = events_,
+              .claimer = claimer_,
+              .clock = clock_,
+              .random = random_,
+              .ids = ids_,
+              .metrics = metrics_,
+              .node = "worker-0",
+              .log = Logger(said_, clock_),
+              .scheduler_status = [this] { return status_; },
+              .gate = {.find_token = [this](std::string_view) { return caller_; },
+                       .throttle = [this](const std::string&) { return throttle_; }},
+          },
+          options),
       server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
               {.listen = {"127.0.0.1:0"}, .limits = limits}, &clock_) {
   combiner_.start();
@@ -49,6 +47,17 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
       run_claimer();
     }
   });
+}
+
+// As Engine does it.
+void ApiWorld::on_changes(std::span<const Change> changes) {
+  const WakeUps wake_ups = wake_ups_of(changes);
+  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
+  if (wake_ups.scheduled) ++changed_.scheduled;
+  if (wake_ups.cancelled) ++changed_.cancelled;
+  if (wake_ups.control) ++changed_.control;
+  if (std::ranges::find(changes, Change::Kind::kTokens, &Change::kind) != changes.end()) ++changed_.tokens;
 }
 
 // What is due now is run now; what is due later waits for the test's clock.

@@ -18,14 +18,15 @@
 #include "base/bounded_queue.h"
 #include "http/test_client.h"
 #include "http/test_server.h"
+#include "observe/observed_store.h"
 #include "store/store.h"
 
 namespace horae::testing {
 
-class ApiWorld {
+class ApiWorld final : private ChangeObserver {
  public:
   explicit ApiWorld(ApiOptions options = {}, CombinerOptions combiner = {}, HttpLimits limits = {});
-  ~ApiWorld();
+  ~ApiWorld() override;
   ApiWorld(const ApiWorld&) = delete;
   ApiWorld& operator=(const ApiWorld&) = delete;
 
@@ -58,11 +59,11 @@ class ApiWorld {
   // Waits until the server has that many connections.
   void wait_for_connections(std::size_t count);
 
-  // How often the engine was told something.
-  struct Told {
-    std::atomic<int> scheduled = 0, cancelled = 0, control = 0, access = 0;
+  // How many calls of the store had such changes.
+  struct Changed {
+    std::atomic<int> scheduled = 0, cancelled = 0, control = 0, tokens = 0;
   };
-  const Told& told() const { return told_; }
+  const Changed& changed() const { return changed_; }
 
   // What the node says of its slots; set it before it is asked for.
   DispatcherStatus& status() { return status_; }
@@ -84,6 +85,7 @@ class ApiWorld {
   const std::map<std::string, std::set<int>>& seen() const { return seen_; }
 
  private:
+  void on_changes(std::span<const Change> changes) override;
   void run_claimer();
   void wake() { (void)wakes_.try_push(true); }
 
@@ -92,16 +94,15 @@ class ApiWorld {
   SeededRandom random_{1};
   UuidSource ids_{store_clock_, random_};
   std::ostringstream said_;
-  Told told_;
+  Changed changed_;
   std::optional<Principal> caller_;
   std::optional<Duration> throttle_;
   DispatcherStatus status_;
   std::unique_ptr<Store> store_;
   Gate gate_;
-  GatedTasks tasks_;
-  GatedQueues queues_;
-  GatedTokens access_;
   Metrics metrics_;
+  GatedStore gated_;
+  ObservedStore observed_;
   EventRing events_;
   BoundedQueue<bool> wakes_{1};
   std::mutex pass_mutex_;  // held while the claimer runs

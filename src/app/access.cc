@@ -37,6 +37,10 @@ void NodeAccess::on_tick(const Tick& tick) {
   if (refresh()) moves_ = tick.moves;
 }
 
+void NodeAccess::on_changes(std::span<const Change> changes) {
+  if (std::ranges::find(changes, Change::Kind::kTokens, &Change::kind) != changes.end()) refresh();
+}
+
 bool NodeAccess::refresh() {
   const std::lock_guard lock(refreshing_);
   const auto read = book_.refresh(tokens_);

@@ -8,20 +8,21 @@
 #include <string>
 #include <string_view>
 
+#include "api/access/gate.h"
+#include "api/access/rate_limit.h"
+#include "api/access/token_book.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "api/access/gate.h"
-#include "api/access/rate_limit.h"
 #include "http/server.h"
-#include "api/access/token_book.h"
+#include "store/change.h"
 #include "store/cluster_store.h"
 #include "store/token_store.h"
 
 namespace horae {
 
 // Threads: every member may be called from any thread at once.
-class NodeAccess {
+class NodeAccess final : public ChangeObserver {
  public:
   // All must outlive it.
   NodeAccess(TokenStore& tokens, const Clock& clock, RateLimitOptions limits, const Logger& log)
@@ -34,12 +35,14 @@ class NodeAccess {
   // The store's tokens are read again if the copy has another version, or was made of another database.
   void on_tick(const Tick& tick);
 
-  // A token was made or revoked here. False if they cannot be read.
-  bool refresh();
+  // Reads the tokens again if one was created or revoked here.
+  void on_changes(std::span<const Change> changes) override;
 
   GateParts gate();
 
  private:
+  bool refresh();  // false if the tokens cannot be read
+
   TokenStore& tokens_;
   const Clock& clock_;
   RateLimit limit_;

@@ -67,7 +67,7 @@ Result<Config> load_config(const ConfigSources& sources);
 // store as it was given, also with a password.
 std::string print_config(const Config& config);
 
-// docs/configuration.md, made from the same table.
+// docs/reference/configuration.md, made from the same table.
 std::string configuration_document();
 
 }  // namespace horae

@@ -56,8 +56,8 @@ TEST_F(ConfigTest, NeedsNothing) {
   EXPECT_EQ(config->engine.dispatcher.lease, std::chrono::seconds(10));
   EXPECT_EQ(config->engine.dispatcher.dispatch_interval, std::chrono::milliseconds(50));
   EXPECT_EQ(config->engine.dispatcher.elevator_interval, std::chrono::seconds(1));
-  EXPECT_EQ(config->engine.lookout.poll, std::chrono::seconds(1));
-  EXPECT_EQ(config->engine.lookout.poll_deaf, std::chrono::milliseconds(100));
+  EXPECT_EQ(config->engine.poller.poll, std::chrono::seconds(1));
+  EXPECT_EQ(config->engine.poller.poll_deaf, std::chrono::milliseconds(100));
   EXPECT_EQ(config->grace, std::chrono::seconds(10));
   EXPECT_EQ(config->engine.monitor.silence, kDefaultLease / 3);
 }
@@ -307,10 +307,10 @@ TEST(Settings, HaveNamesOfTheirOwnAndWordsForPeople) {
 }
 
 TEST(Settings, AreInTheDocumentAsTheTableHasThem) {
-  std::ifstream file(HORAE_SOURCE_DIR "/docs/configuration.md");
+  std::ifstream file(HORAE_SOURCE_DIR "/docs/reference/configuration.md");
   const std::string written(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(written, configuration_document())
-      << "run: horae manual configuration > docs/configuration.md, and commit the result";
+      << "run: horae manual configuration > docs/reference/configuration.md, and commit the result";
 }
 
 }  // namespace

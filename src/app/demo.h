@@ -16,8 +16,8 @@ namespace horae {
 std::vector<std::string> demo_queues();
 
 // Two queues, several priorities, a long task with progress, one that fails and is tried again, one that recurs. Each
-// start adds new ones; the recurring task is made once. Answers the queues with new ready tasks.
-Result<std::vector<std::string>> submit_demo(Store& store, UuidSource& ids);
+// start adds new ones; the recurring task is made once.
+Result<void> submit_demo(Store& store, UuidSource& ids);
 
 // Tells on `out` whenever a task of the demo changes.
 class DemoReport final : public Loop {

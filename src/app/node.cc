@@ -2,70 +2,45 @@
 
 #include <utility>
 
+#include "api/api.h"
 #include "app/access.h"
-#include "app/exchange_of_hints.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "engine/engine.h"
-#include "api/api.h"
-#include "observe/event_ring.h"
-#include "observe/hinting_tasks.h"
-#include "observe/measured_stores.h"
-#include "observe/measured_tasks.h"
 #include "http/server.h"
+#include "observe/change_counts.h"
+#include "observe/event_ring.h"
+#include "observe/metrics.h"
+#include "observe/observed_store.h"
+#include "observe/peer_events.h"
+#include "store/change.h"
 #include "store/combiner.h"
 
 namespace horae {
-namespace {
-
-// The same store, with its calls counted and timed, and with hints at what they did.
-class MeasuredStore final : public Store {
- public:
-  MeasuredStore(Store& store, Metrics& metrics, const Clock& clock, HintingTasks::Tell tell)
-      : store_(store),
-        measured_(store.tasks(), metrics, clock),
-        tasks_(measured_, std::move(tell)),
-        queues_(store.queues(), metrics, clock),
-        tokens_(store.tokens(), metrics, clock),
-        cluster_(store.cluster(), metrics, clock) {}
-
-  TaskStore& tasks() override { return tasks_; }
-  QueueStore& queues() override { return queues_; }
-  MessageStore& messages() override { return store_.messages(); }
-  TokenStore& tokens() override { return tokens_; }
-  ClusterStore& cluster() override { return cluster_; }
-  std::string description() const override { return store_.description(); }
-
- private:
-  Store& store_;
-  MeasuredTasks measured_;
-  HintingTasks tasks_;
-  MeasuredQueues queues_;
-  MeasuredTokens tokens_;
-  MeasuredCluster cluster_;
-};
-
-}  // namespace
-
 class Node::Parts {
  public:
   Parts(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log)
       : grace_(config.grace),
         ids_(clock, random_),
-        store_(store, metrics_, clock, [this](std::span<const Hint> hints) { hints_.tell(hints); }),
+        counts_(metrics_),
+        store_(store, metrics_, clock, observers_),
         access_(store_.tokens(), clock, config.rate_limit, log),
         combiner_(store_.tasks(), config.combiner),
-        engine_(store_, clock, random_, owner, log, config.engine),
-        hints_(events_, hint_ways()),
+        engine_(store_, clock, random_, owner, log, config.engine, metrics_),
+        peer_events_(events_, peer_link()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         http_(config.http),
         requires_token_(config.api.gate.require_token),
         server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
           api_.handle(std::move(request), responder);
         }) {
-    engine_.set_listeners(
-        {.ticked = [this](const Tick& tick) { on_tick(tick); },
-         .hinted = [this](const std::vector<std::string>& hints, bool lost) { hints_.hear(hints, lost); }});
+    observers_.add(counts_);
+    observers_.add(peer_events_);  // before the engine: a task is shown ready before it is claimed
+    observers_.add(engine_);
+    observers_.add(access_);
+    engine_.set_listeners({.ticked = [this](const Tick& tick) { on_tick(tick); },
+                           .received = [this](const std::vector<std::string>& events,
+                                              bool lost) { peer_events_.receive(events, lost); }});
   }
 
   Result<void> start() {
@@ -91,7 +66,7 @@ class Node::Parts {
     return is_clean;
   }
 
-  Engine& engine() { return engine_; }
+  Store& store() { return store_; }
   HttpServer& server() { return server_; }
 
  private:
@@ -109,24 +84,18 @@ class Node::Parts {
             .metrics = metrics_,
             .node = owner,
             .log = log,
-            .on_ready = [this](const std::vector<std::string>& queues) { engine_.on_ready(queues); },
-            .on_ready_somewhere = [this] { engine_.on_ready_anywhere(); },
-            .on_scheduled = [this] { engine_.on_scheduled(); },
-            .on_cancelled = [this] { engine_.on_cancelled(); },
-            .on_control = [this] { engine_.on_control(); },
-            .on_access = [this] { access_.refresh(); },
             .scheduler_status = [this] { return engine_.status(); },
             .gate = access_.gate()};
   }
 
-  HintWays hint_ways() {
-    return {.tell_others = [this](std::string hint) { engine_.hint(std::move(hint)); },
-            .tell_of_losses = [this] { engine_.hints_lost(); },
-            .set_wants_hints = [this](bool wants) { engine_.set_wants_hints(wants); },
+  PeerLink peer_link() {
+    return {.send = [this](std::string event) { engine_.send_event(std::move(event)); },
+            .send_loss = [this] { engine_.send_event_loss(); },
+            .set_wants_events = [this](bool wants) { engine_.set_wants_events(wants); },
             .is_deaf = [this] { return engine_.is_deaf(); }};
   }
 
-  // What comes through a proxy comes from this machine, whoever sent it.
+  // Behind a proxy, the peer of every request is this machine, so the address of the peer grants nothing.
   static ApiOptions with_gate(const Config& config) {
     ApiOptions options = config.api;
     options.gate.require_token = options.gate.require_token || config.http.plaintext_behind_proxy;
@@ -135,7 +104,7 @@ class Node::Parts {
 
   void on_tick(const Tick& tick) {
     access_.on_tick(tick);
-    hints_.on_tick(tick);
+    peer_events_.on_tick(tick);
   }
 
   const Duration grace_;
@@ -143,11 +112,13 @@ class Node::Parts {
   UuidSource ids_;
   Metrics metrics_;
   EventRing events_;
-  MeasuredStore store_;
+  ChangeCounts counts_;
+  ChangeObservers observers_;
+  ObservedStore store_;
   NodeAccess access_;
   Combiner combiner_;
   Engine engine_;
-  ExchangeOfHints hints_;
+  PeerEvents peer_events_;
   Api api_;
   const HttpServerOptions http_;
   const bool requires_token_;
@@ -163,7 +134,7 @@ Result<void> Node::start() { return parts_->start(); }
 
 bool Node::stop() { return parts_->stop(); }
 
-void Node::on_ready(const std::vector<std::string>& queues) { parts_->engine().on_ready(queues); }
+Store& Node::store() { return parts_->store(); }
 
 Result<void> Node::reload_certificates() { return parts_->server().reload_certificates(); }
 

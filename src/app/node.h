@@ -33,8 +33,8 @@ class Node {
   // back when its lease expires. May be called twice.
   bool stop();
 
-  // Tasks were submitted past the API.
-  void on_ready(const std::vector<std::string>& queues);
+  // The store as the parts of the node use it: what changes through it wakes them.
+  Store& store();
 
   // As HttpServer's.
   Result<void> reload_certificates();

@@ -135,10 +135,8 @@ Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& cl
   if (is_demo) {
     SystemRandom random;
     UuidSource ids(clock, random);
-    const auto ready = submit_demo(store, ids);
-    if (!ready.ok()) return ready.error();
+    if (auto submitted = submit_demo(node.store(), ids); !submitted.ok()) return submitted.error();
     demo.emplace(store, clock, log, out);
-    node.on_ready(*ready);
   }
   auto signal = wait_for_the_end(signals, node, config.http.tls, log);
   if (!node.stop()) log.warn("some tasks did not end in time: they come back when their leases expire");

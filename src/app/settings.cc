@@ -52,12 +52,12 @@ std::vector<Setting> node_settings() {
       duration_setting({.key = "cluster.poll",
                         .help = "How often a node says that it is there, and looks what others did that it was not "
                                 "told: all in one query. Usually it is told at once."},
-                       {milliseconds(10), seconds(2)}, {[](Config& c) -> Duration& { return c.engine.lookout.poll; }}),
+                       {milliseconds(10), seconds(2)}, {[](Config& c) -> Duration& { return c.engine.poller.poll; }}),
       duration_setting({.key = "cluster.poll_without_notify",
                         .help = "The same while nodes cannot tell each other anything: behind PgBouncer in transaction "
                                 "mode, which passes no notifications on."},
                        {milliseconds(10), seconds(2)},
-                       {[](Config& c) -> Duration& { return c.engine.lookout.poll_deaf; }}),
+                       {[](Config& c) -> Duration& { return c.engine.poller.poll_deaf; }}),
       log_level_setting({.key = "log.level", .help = "What is logged: this and worse.", .seeds = "LOG_LEVEL"},
                         [](Config& c) -> LogLevel& { return c.log.level; }),
       log_format_setting({.key = "log.format", .help = "Lines for people, or a JSON object in each line."},

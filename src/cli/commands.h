@@ -14,7 +14,7 @@
 
 namespace horae::cli {
 
-// What the program exits with. docs/man/horae.1 tells people.
+// What the program exits with. docs/reference/horae.1 tells people.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;   // it was refused, or it did not work
 inline constexpr int kMisused = 2;  // this program or the node cannot read what the command line says; nothing was done

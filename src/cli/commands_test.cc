@@ -308,10 +308,10 @@ TEST(CommandLine, IsCompletedByTheProgramItself) {
 
 TEST(CommandLine, TheManPageIsWhatTheCommandsSay) {
   TestTerminal terminal;
-  std::ifstream file(HORAE_SOURCE_DIR "/docs/man/horae.1");
+  std::ifstream file(HORAE_SOURCE_DIR "/docs/reference/horae.1");
   const std::string written(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(written, terminal.type({"manual", "page"}).out)
-      << "run: horae manual page > docs/man/horae.1, and commit the result";
+      << "run: horae manual page > docs/reference/horae.1, and commit the result";
 }
 
 }  // namespace

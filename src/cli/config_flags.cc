@@ -29,7 +29,7 @@ void add_flag(CLI::App& command, ConfigFlags& flags, const Setting& setting) {
           flag_of(setting), [&flags, key = setting.key](const std::string& value) { flags.values[key] = value; },
           setting.help)
       ->type_name(type_name(setting.kind))
-      ->group("Settings (docs/configuration.md; --print-config shows their values)");
+      ->group("Settings (docs/reference/configuration.md; --print-config shows their values)");
 }
 
 }  // namespace

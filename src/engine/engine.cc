@@ -8,7 +8,8 @@
 namespace horae {
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds(20);  // how often stop() looks at the claimer, which rings no bell
+constexpr Duration kClaimerPoll =
+    std::chrono::milliseconds(20);  // of stop(), because the claimer does not signal its end
 
 std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
   UpkeepJob retention = retention_job(tasks);
@@ -19,7 +20,7 @@ std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
 }  // namespace
 
 Engine::Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
-               const EngineOptions& options)
+               const EngineOptions& options, Meter& meter)
     : cluster_(store.cluster()),
       clock_(clock),
       owner_(owner),
@@ -28,7 +29,7 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
       sleeps_([this] { wakers_.sleepers.wake(); }),
       executors_({{"sleep", &sleeps_}}),
       claimer_(
-          store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer),
+          store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
       upkeep_({.tasks = store.tasks(),
                .ids = ids_,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
@@ -40,21 +41,20 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
                    .executor = executors_,
                    .upkeep = upkeep_,
                    .ids = ids_,
-                   .random = random},
+                   .random = random,
+                   .meter = meter},
                   owner, log, signals(), options.dispatcher),
-      promoter_(
-          store.tasks(), log, [this](const auto& queues) { on_ready(queues); }, options.promoter),
-      monitor_(
-          store.tasks(), log, [this](const auto& queues) { on_ready(queues); }, options.monitor),
-      herald_(
-          owner, log, [this] { wakers_.herald.wake(); }, options.herald),
-      lookout_(store.cluster(), log,
-               {.id = owner, .address = {}, .version = std::string(version()), .started_at = {}, .last_seen = {}},
-               lookout_signals(), options.lookout),
+      promoter_(store.tasks(), log, options.promoter),
+      monitor_(store.tasks(), log, options.monitor),
+      notifier_(
+          owner, log, [this] { wakers_.notifier.wake(); }, options.notifier),
+      poller_(store.cluster(), log,
+              {.id = owner, .address = {}, .version = std::string(version()), .started_at = {}, .last_seen = {}},
+              poller_signals(), options.poller),
       runner_(clock, log) {
-  runner_.add(herald_, wakers_.herald);
+  runner_.add(notifier_, wakers_.notifier);
   runner_.add(dispatcher_.heartbeats(), wakers_.heartbeats);
-  runner_.add(dispatcher_.exchange(), wakers_.exchange);
+  runner_.add(dispatcher_.settling(), wakers_.settling);
   runner_.add(sleeps_, wakers_.sleepers);
   runner_.add(upkeep_, wakers_.upkeep);
   runner_.add(dispatcher_.dispatching(), wakers_.dispatching);
@@ -62,7 +62,7 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
   runner_.add(claimer_, wakers_.claimer);
   runner_.add(monitor_, wakers_.monitor);
   runner_.add(promoter_, wakers_.promoter);
-  runner_.add(lookout_, wakers_.lookout);
+  runner_.add(poller_, wakers_.poller);
 }
 
 Engine::~Engine() {
@@ -72,14 +72,12 @@ Engine::~Engine() {
 
 DispatcherSignals Engine::signals() {
   return {.dispatch = [this] { wakers_.dispatching.wake(); },
-          .exchange = [this] { wakers_.exchange.wake(); },
+          .settling = [this] { wakers_.settling.wake(); },
           .heartbeats = [this] { wakers_.heartbeats.wake(); },
-          .ready = [this](const std::vector<std::string>& queues) { on_ready(queues); },
-          .scheduled = [this] { on_scheduled(); },
           .drained = [this] { wakers_.drained.wake(); }};
 }
 
-LookoutSignals Engine::lookout_signals() {
+ClusterPollerSignals Engine::poller_signals() {
   return {.awaited = [this] { return claimer_.take_awaited(); },
           .is_deaf = [this] { return is_deaf(); },
           .due = [this] { wakers_.promoter.wake(); },
@@ -87,15 +85,15 @@ LookoutSignals Engine::lookout_signals() {
           .ticked =
               [this](const Tick& tick, MonotonicTime now) {
                 if (monitor_.on_tick(tick, now)) wakers_.monitor.wake();
-                herald_.set_peers(tick.peers, tick.peers_want_hints);
+                notifier_.set_peers(tick.peers, tick.peers_want_hints);
                 listeners_.ticked(tick);
               }};
 }
 
 void Engine::start() {
   is_started_ = true;
-  bulletin_ = cluster_.listen([this](std::optional<std::string_view> message) { hear(message); });
-  herald_.set_bulletin(bulletin_.get());
+  bulletin_ = cluster_.listen([this](std::optional<std::string_view> message) { receive(message); });
+  notifier_.set_bulletin(bulletin_.get());
   runner_.start();
 }
 
@@ -105,7 +103,7 @@ bool Engine::stop(Duration grace) {
   claimer_.drain();
   const auto is_empty = [this] { return dispatcher_.is_empty() && claimer_.is_empty(); };
   while (!is_empty() && clock_.now() < deadline) {
-    wakers_.drained.wait(std::min(deadline, clock_.now() + kLook));
+    wakers_.drained.wait(std::min(deadline, clock_.now() + kClaimerPoll));
   }
   runner_.stop();
   leave();
@@ -114,67 +112,52 @@ bool Engine::stop(Duration grace) {
 
 void Engine::leave() {
   if (!std::exchange(is_started_, false)) return;
-  herald_.send_all();  // what was released at the end
-  herald_.set_bulletin(nullptr);
+  notifier_.send_all();  // what was released at the end
+  notifier_.set_bulletin(nullptr);
   bulletin_.reset();
   if (const auto left = cluster_.leave(owner_); !left.ok()) {
     log_.debug("cannot leave the list of nodes", {{"reason", left.error().message}});
   }
 }
 
-// ---- Here ----
+// ---- Wake-ups ----
 
-void Engine::on_ready(const std::vector<std::string>& queues) {
-  claimer_.on_ready(queues);
-  herald_.ready(queues);
+void Engine::on_changes(std::span<const Change> changes) {
+  const WakeUps wake_ups = wake_ups_of(changes);
+  if (wake_ups == WakeUps()) return;
+  wake(wake_ups);
+  notifier_.wake_peers(wake_ups);
 }
 
-void Engine::on_ready_anywhere() {
-  claimer_.on_ready_anywhere();
-  herald_.ready_anywhere();
+void Engine::wake(const WakeUps& wake_ups) {
+  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  if (wake_ups.scheduled) wakers_.promoter.wake();
+  if (wake_ups.cancelled) wakers_.heartbeats.wake();
+  if (wake_ups.control) dispatcher_.on_closed();
+  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
 }
 
-void Engine::on_cancelled() {
-  wakers_.heartbeats.wake();
-  herald_.cancelled();
-}
-
-void Engine::on_control() {
-  dispatcher_.on_closed();
-  claimer_.on_ready_anywhere();
-  herald_.control();
-}
+// ---- Other nodes ----
 
 void Engine::set_address(std::string address) {
-  lookout_.set_address(std::move(address));
-  wakers_.lookout.wake();
+  poller_.set_address(std::move(address));
+  wakers_.poller.wake();
 }
 
-void Engine::set_wants_hints(bool wants_hints) {
-  lookout_.set_wants_hints(wants_hints);
-  wakers_.lookout.wake();
+void Engine::set_wants_events(bool wants_events) {
+  poller_.set_wants_events(wants_events);
+  wakers_.poller.wake();
 }
 
-// ---- Elsewhere ----
-
-void Engine::hear(std::optional<std::string_view> message) {
+// Other nodes are not notified again: every node gets every message.
+void Engine::receive(std::optional<std::string_view> message) {
   // What may have been lost may have been anything.
-  static const HeraldMessage kAnything{
-      .from = {}, .ready = {}, .ready_anywhere = true, .cancelled = true, .control = true, .hints_lost = true};
-  const auto told = message ? parse_herald_message(*message) : kAnything;
-  if (told && told->from != owner_) apply(*told);
-}
-
-// Nothing of it is told again: it was told to all.
-void Engine::apply(const HeraldMessage& message) {
-  if (!message.ready.empty()) claimer_.on_ready(message.ready);
-  if (message.ready_anywhere) claimer_.on_ready_anywhere();
-  if (message.cancelled) wakers_.heartbeats.wake();
-  if (message.control) {
-    dispatcher_.on_closed();
-    claimer_.on_ready_anywhere();
-  }
-  if (message.hints_lost || !message.hints.empty()) listeners_.hinted(message.hints, message.hints_lost);
+  static const PeerMessage kAnything{
+      .from = {}, .wake_ups = {.ready_anywhere = true, .cancelled = true, .control = true}, .events_lost = true};
+  const auto received = message ? parse_peer_message(*message) : kAnything;
+  if (!received || received->from == owner_) return;
+  wake(received->wake_ups);
+  if (received->events_lost || !received->events.empty()) listeners_.received(received->events, received->events_lost);
 }
 
 }  // namespace horae

@@ -9,24 +9,27 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/meter.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "base/waker.h"
 #include "engine/claims/claimer.h"
-#include "engine/slots/dispatcher.h"
-#include "engine/slots/executors.h"
-#include "engine/cluster/herald.h"
-#include "engine/cluster/lookout.h"
+#include "engine/cluster/cluster_poller.h"
+#include "engine/cluster/notifier.h"
 #include "engine/lifecycle/monitor.h"
 #include "engine/lifecycle/promoter.h"
-#include "engine/runner.h"
-#include "engine/slots/sleep_executor.h"
 #include "engine/lifecycle/upkeep.h"
+#include "engine/runner.h"
+#include "engine/slots/dispatcher.h"
+#include "engine/slots/executors.h"
+#include "engine/slots/sleep_executor.h"
+#include "engine/wake_ups.h"
+#include "store/change.h"
 #include "store/store.h"
 
 namespace horae {
 
-// How often a loop looks by itself that a Lookout wakes: if that is right, never in vain.
+// How often a loop polls that a ClusterPoller wakes: only a defect in the wake-ups makes such a poll find anything.
 inline constexpr Duration kSafetyNet = std::chrono::minutes(1);
 
 struct EngineOptions {
@@ -34,31 +37,35 @@ struct EngineOptions {
   MonitorOptions monitor = {.idle_poll = kSafetyNet};
   ClaimerOptions claimer = {.poll = kSafetyNet};
   DispatcherOptions dispatcher;
-  LookoutOptions lookout;
-  HeraldOptions herald;
+  ClusterPollerOptions poller;
+  NotifierOptions notifier;
   Duration upkeep_interval = std::chrono::minutes(10);
 };
 
-// Who else wants to know what other nodes said. Called on threads of the engine, and should return soon.
+// Receives what other nodes did. Called on threads of the engine; must return soon.
 struct EngineListeners {
   std::function<void(const Tick&)> ticked = [](const Tick&) {};
 
-  // Hints of another node; `lost` if some are missing. Both may be so at once.
-  std::function<void(const std::vector<std::string>& hints, bool lost)> hinted = [](const auto&, bool) {};
+  // Events of another node; `lost` if some are missing. Both may be so at once.
+  std::function<void(const std::vector<std::string>& events, bool lost)> received = [](const auto&, bool) {};
 };
 
-// Order of start: heartbeats first, then what ends and starts runs, then what brings new work. Order of stop: no new
-// work is taken; chores are released and runs told to stop; until they have ended and the store knows it, or the grace
-// time is over, everything goes on, heartbeats too; then the loops stop, heartbeats last. While it is started, the node
-// is in the store's list of nodes, and hears what others tell.
+// Order of start: heartbeats first, then the loops that end and start runs, then those that bring new work. Order of
+// stop: no new work is taken; chores are released and runs are told to stop; until they have ended and the store knows
+// it, or the grace time is over, everything goes on, heartbeats too; then the loops stop, heartbeats last. While it is
+// started, the node is in the store's list of nodes and receives the messages of other nodes.
 //
-// Threads: start() and stop() by one at a time; all else from any thread at once.
-class Engine {
+// It observes the store that its own loops and the API use: a change wakes the loops with work at this node and, by a
+// message, those of the other nodes.
+//
+// start() and stop() from one thread; everything else is thread-safe.
+class Engine final : public ChangeObserver {
  public:
-  // All references must outlive the engine. `owner` names this start of the node: QueueStore::new_worker_id().
+  // All references must outlive the engine. `owner` names this start of the node: QueueStore::new_worker_id(). What
+  // changes in `store` must be reported to on_changes().
   Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
-         const EngineOptions& options = {});
-  ~Engine();
+         const EngineOptions& options = {}, Meter& meter = no_meter());
+  ~Engine() override;
 
   // Before start().
   void set_listeners(EngineListeners listeners) { listeners_ = std::move(listeners); }
@@ -69,25 +76,17 @@ class Engine {
   // left comes back when its lease expires. May be called twice.
   bool stop(Duration grace);
 
-  // Somebody at this node made tasks ready in these queues or in unknown ones, or scheduled some for later, or
-  // cancelled some that may run here or elsewhere. Other nodes are told.
-  void on_ready(const std::vector<std::string>& queues);
-  void on_ready_anywhere();
-  void on_scheduled() { wakers_.promoter.wake(); }
-  void on_cancelled();
+  void on_changes(std::span<const Change> changes) override;
 
-  // A queue was paused or the scheduler was stopped or started: chores go back or come, here and elsewhere.
-  void on_control();
+  // For readers of events at other nodes; does nothing while there are none. See Notifier.
+  void send_event(std::string text) { notifier_.send_event(std::move(text)); }
+  void send_event_loss() { notifier_.send_event_loss(); }
 
-  // For those who read events at other nodes; nothing happens if there are none. See Herald::hint(), hints_lost().
-  void hint(std::string text) { herald_.hint(std::move(text)); }
-  void hints_lost() { herald_.hints_lost(); }
-
-  // What other nodes should know of this one; the next look, which tells them, comes at once.
+  // What this node announces to the others; the next poll, which announces it, comes at once.
   void set_address(std::string address);
-  void set_wants_hints(bool wants_hints);
+  void set_wants_events(bool wants_events);
 
-  // True if other nodes can be there, and what they tell does not arrive.
+  // True if there can be other nodes, and their messages do not arrive.
   bool is_deaf() const { return bulletin_ && !bulletin_->can_hear(); }
 
   Claimer& claimer() { return claimer_; }
@@ -95,16 +94,18 @@ class Engine {
 
  private:
   struct Wakers {
-    Waker heartbeats, exchange, dispatching, elevator, sleepers, upkeep, claimer, monitor, promoter, lookout, herald;
+    Waker heartbeats, settling, dispatching, elevator, sleepers, upkeep, claimer, monitor, promoter, poller, notifier;
     Waker drained;  // of stop()
   };
 
   DispatcherSignals signals();
-  LookoutSignals lookout_signals();
+  ClusterPollerSignals poller_signals();
 
-  // What other nodes said; nothing if some of it may have been lost.
-  void hear(std::optional<std::string_view> message);
-  void apply(const HeraldMessage& message);
+  // Wakes loops of this node only.
+  void wake(const WakeUps& wake_ups);
+
+  // A message of some node; nothing if messages may have been lost.
+  void receive(std::optional<std::string_view> message);
   void leave();
 
   ClusterStore& cluster_;
@@ -120,8 +121,8 @@ class Engine {
   Dispatcher dispatcher_;
   Promoter promoter_;
   Monitor monitor_;
-  Herald herald_;
-  Lookout lookout_;
+  Notifier notifier_;
+  ClusterPoller poller_;
   Runner runner_;
   EngineListeners listeners_;
   std::unique_ptr<Bulletin> bulletin_;  // while started, if the store has one

@@ -1,4 +1,4 @@
-// An HTTP/1.1 server. Boost.Beast and Asio stay behind this header; see docs/adr/0008-beast-callbacks.md.
+// An HTTP/1.1 server. Boost.Beast and Asio stay behind this header; see docs/internals/adr/0008-beast-callbacks.md.
 #pragma once
 
 #include <cstddef>

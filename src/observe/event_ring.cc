@@ -10,14 +10,29 @@ constexpr std::size_t kMaxQueuesKnown = 1 << 16;
 
 }  // namespace
 
-void EventRing::add(std::span<const Hint> hints) {
-  if (hints.empty()) return;
+void EventRing::add(std::span<const LiveEvent> events) {
+  if (events.empty()) return;
   {
     const std::lock_guard lock(mutex_);
     make_room();
-    for (const Hint& hint : hints) {
-      Hint& kept = hints_[++newest_ % capacity_];
-      kept = hint;
+    for (const LiveEvent& event : events) {
+      LiveEvent& kept = next_place();
+      kept = event;
+      remember_queue(kept);
+    }
+  }
+  wake_readers();
+}
+
+void EventRing::add(std::span<const Change> changes) {
+  if (std::ranges::none_of(changes, is_live_event)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    make_room();
+    for (const Change& change : changes) {
+      if (!is_live_event(change)) continue;
+      LiveEvent& kept = next_place();
+      assign(kept, change);
       remember_queue(kept);
     }
   }
@@ -28,7 +43,7 @@ void EventRing::lose() {
   {
     const std::lock_guard lock(mutex_);
     make_room();
-    hints_[++newest_ % capacity_] = Hint();
+    next_place() = LiveEvent();
     lost_up_to_ = newest_;
   }
   wake_readers();
@@ -37,11 +52,11 @@ void EventRing::lose() {
 EventRing::Read EventRing::after(std::uint64_t after, std::size_t max) const {
   const std::lock_guard lock(mutex_);
   const std::uint64_t gone = std::max(lost_up_to_, newest_ - std::min<std::uint64_t>(newest_, capacity_));
-  if (after < gone || after > newest_) return {.hints = {}, .next = newest_, .is_lost = true};
-  Read read{.hints = {}, .next = std::min<std::uint64_t>(newest_, after + max)};
-  read.hints.reserve(read.next - after);
+  if (after < gone || after > newest_) return {.events = {}, .next = newest_, .is_lost = true};
+  Read read{.events = {}, .next = std::min<std::uint64_t>(newest_, after + max)};
+  read.events.reserve(read.next - after);
   for (std::uint64_t number = after + 1; number <= read.next; ++number) {
-    read.hints.push_back({number, hints_[number % capacity_]});
+    read.events.push_back({number, events_[number % capacity_]});
   }
   return read;
 }
@@ -74,19 +89,19 @@ std::size_t EventRing::readers() const {
   return wakes_.size();
 }
 
-// All of it at the first hint, so that a node that lives long needs no more memory than a young one.
+// All at the first event, so that the memory of a node does not grow as it ages.
 void EventRing::make_room() {
-  if (!hints_.empty()) return;
-  hints_.resize(capacity_);
+  if (!events_.empty()) return;
+  events_.resize(capacity_);
   known_.resize(kMaxQueuesKnown);
 }
 
-void EventRing::remember_queue(Hint& hint) {
-  Known& known = known_[std::hash<TaskId>()(hint.task) % known_.size()];
-  if (!hint.queue.empty()) {
-    known = {.task = hint.task, .queue = hint.queue};
-  } else if (known.task == hint.task) {
-    hint.queue = known.queue;
+void EventRing::remember_queue(LiveEvent& event) {
+  KnownQueue& known = known_[std::hash<TaskId>()(event.task) % known_.size()];
+  if (!event.queue.empty()) {
+    known = {.task = event.task, .queue = event.queue};
+  } else if (known.task == event.task) {
+    event.queue = known.queue;
   }
 }
 

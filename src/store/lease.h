@@ -67,8 +67,9 @@ struct Settlement {
   std::optional<std::string> checkpoint;  // JSON, kept as the exact bytes
   std::optional<std::string> result;      // JSON, kept as the exact bytes
   std::vector<TaskError> errors;
-  double chance = 0.0;  // uniform in [0, 1): the jitter of a retry
-  Scope scope;          // of the caller: a task outside is not found
+  double chance = 0.0;     // uniform in [0, 1): the jitter of a retry
+  Scope scope;             // of the caller: a task outside is not found
+  std::string queue = {};  // of the task if the caller knows it: for observers of the store, which does not read it
 };
 
 // What became of a settlement, and how the task stands now.

@@ -61,7 +61,7 @@ TEST(Outage, OfThirtySecondsCostsNoTaskAndNoAttempt) {
   expect_each_ended_once(report, nodes.two);
 }
 
-// The nodes know both servers, as docs/bad-days.md asks for.
+// The nodes know both servers, as docs/operate/failures.md asks for.
 TEST(Outage, OfAPrimaryEndsWithItsStandbyInItsPlace) {
   PostgresServer primary;
   const auto standby = primary.make_standby(true);

@@ -6,7 +6,7 @@
 
 namespace horae::testing {
 
-// The blocks of a page ("quickstart.md") in one language ("sh"), in order.
+// The blocks of a page ("start/quickstart.md") in one language ("sh"), in order.
 std::vector<std::string> blocks_of(const std::string& page, const std::string& language);
 
 }  // namespace horae::testing

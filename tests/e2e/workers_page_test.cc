@@ -1,4 +1,4 @@
-// The worker of docs/workers.md as it is printed, with bad days: against the real binary, on SQLite.
+// The worker of docs/start/workers.md as it is printed, with bad days: against the real binary, on SQLite.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-std::string program() { return blocks_of("workers.md", "python").at(0); }
+std::string program() { return blocks_of("start/workers.md", "python").at(0); }
 
 std::string port_of(const std::string& url) { return url.substr(url.rfind(':') + 1); }
 
@@ -114,7 +114,7 @@ class WorkersPage : public ::testing::Test {
 };
 
 TEST_F(WorkersPage, TheTaskOfThePageIsDone) {
-  const auto shells = blocks_of("workers.md", "sh");
+  const auto shells = blocks_of("start/workers.md", "sh");
   ASSERT_THAT(shells, SizeIs(1));
   Process curl({"/bin/bash", "-c", std::regex_replace(shells[0], std::regex("3369"), port_of(node_->url()))});
   const std::string id = text_in(curl.read_rest(), "id");

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "engine/wake_ups.h"
+#include "observe/observed_tasks.h"
 #include "tests/engine/faulty_tasks.h"
 #include "tests/store_contract/contract.h"
 
@@ -20,7 +22,7 @@ class EngineTest : public Contract {
     node_.advance(by);
   }
 
-  // Of the node alone: the store's clock is moved by whoever takes its leases.
+  // Of the node alone: the test moves the store's clock when a lease is to expire.
   void stand_still() { node_.advance(kDefaultLease + 1s); }
 
   MonotonicTime node_now() const { return node_.now(); }
@@ -29,21 +31,25 @@ class EngineTest : public Contract {
   std::string said() const { return said_.str(); }
   FaultyTasks& faulty() { return faulty_; }
 
-  // What a loop tells about queues with ready tasks.
-  std::function<void(const std::vector<std::string>&)> note_ready() {
-    return [this](const std::vector<std::string>& queues) {
-      const std::lock_guard lock(mutex_);  // two nodes may tell at once
-      ready_.insert(ready_.end(), queues.begin(), queues.end());
-    };
-  }
-  const std::vector<std::string>& ready() const { return ready_; }
+  // The faulty store as a node uses it: ready() has the queues in which calls through it made tasks ready.
+  TaskStore& observed() { return observed_; }
+  const std::vector<std::string>& ready() const { return recorder_.ready; }
 
  private:
+  struct Recorder final : ChangeObserver {
+    void on_changes(std::span<const Change> changes) override {
+      const std::lock_guard lock(mutex);  // two nodes may call at once
+      for (const std::string& queue : wake_ups_of(changes).ready) ready.push_back(queue);
+    }
+    std::mutex mutex;
+    std::vector<std::string> ready;  // guarded by mutex while several nodes run
+  };
+
   ManualClock node_;
   std::ostringstream said_;
   FaultyTasks faulty_{tasks()};
-  std::mutex mutex_;
-  std::vector<std::string> ready_;  // guarded by mutex_ while several nodes run
+  Recorder recorder_;
+  ObservedTasks observed_{faulty_, no_meter(), node_, recorder_};
 };
 
 class PromoterLoop : public EngineTest {};
@@ -57,17 +63,17 @@ class ClaimerLoop : public EngineTest {
     return own;
   }
 };
-class LookoutLoop : public EngineTest {};
+class ClusterPollerLoop : public EngineTest {};
 
 }  // namespace horae::testing
 
-#define HORAE_ENGINE_TESTS(maker)                   \
-  HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)    \
-  HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)     \
-  HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)     \
-  HORAE_STORE_CONTRACT_PART(ClaimerOutage, maker)   \
-  HORAE_STORE_CONTRACT_PART(LookoutLoop, maker)     \
-  HORAE_STORE_CONTRACT_PART(DispatcherLoops, maker) \
-  HORAE_STORE_CONTRACT_PART(DispatcherCrash, maker) \
-  HORAE_STORE_CONTRACT_PART(ElevatorLoop, maker)    \
+#define HORAE_ENGINE_TESTS(maker)                     \
+  HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)      \
+  HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)       \
+  HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)       \
+  HORAE_STORE_CONTRACT_PART(ClaimerOutage, maker)     \
+  HORAE_STORE_CONTRACT_PART(ClusterPollerLoop, maker) \
+  HORAE_STORE_CONTRACT_PART(DispatcherLoops, maker)   \
+  HORAE_STORE_CONTRACT_PART(DispatcherCrash, maker)   \
+  HORAE_STORE_CONTRACT_PART(ElevatorLoop, maker)      \
   HORAE_STORE_CONTRACT_PART(UpkeepLoop, maker)

@@ -26,7 +26,7 @@ void watch(horae::Monitor& monitor, Duration until, const std::function<void(Dur
       monitor, time, [&](Duration by) { pass(by); }, [&] { return node_now(); })
 
 TEST_P(MonitorLoop, TakesATaskFromAnOwnerThatIsSilent) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+  horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   WATCH(monitor, kDefaultLease);
   EXPECT_EQ(state_of(lease.id), State::kRunning);  // to the last moment
@@ -41,7 +41,7 @@ TEST_P(MonitorLoop, TakesATaskFromAnOwnerThatIsSilent) {
 }
 
 TEST_P(MonitorLoop, LeavesATaskToAnOwnerThatBeats) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+  horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   for (int i = 0; i < 10; ++i) {
     WATCH(monitor, kDefaultLease / 3);
@@ -52,7 +52,7 @@ TEST_P(MonitorLoop, LeavesATaskToAnOwnerThatBeats) {
 }
 
 TEST_P(MonitorLoop, ATaskWithoutAttemptsLeftIsAborted) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+  horae::Monitor monitor(observed(), log());
   const Lease lease = start({.max_attempts = 1});
   WATCH(monitor, kDefaultLease + 1s);
   EXPECT_EQ(state_of(lease.id), State::kAborted);
@@ -61,7 +61,7 @@ TEST_P(MonitorLoop, ATaskWithoutAttemptsLeftIsAborted) {
 }
 
 TEST_P(MonitorLoop, AYieldedTaskGetsNoTimeout) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+  horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   (void)yield(lease);
   WATCH(monitor, kDefaultLease * 2);
@@ -70,7 +70,7 @@ TEST_P(MonitorLoop, AYieldedTaskGetsNoTimeout) {
 }
 
 TEST_P(MonitorLoop, AnOutageIsNotTheWorkersFault) {
-  horae::Monitor monitor(faulty(), log(), note_ready());
+  horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   WATCH(monitor, 5s);
   // The store is away for 30 s: nobody can beat, and nobody can look.
@@ -91,11 +91,11 @@ TEST_P(MonitorLoop, AnOutageIsNotTheWorkersFault) {
 TEST_P(MonitorLoop, NodesThatWereAllDownExtendFirst) {
   const Lease lease = start();
   {
-    horae::Monitor before(tasks(), log(), note_ready());
+    horae::Monitor before(observed(), log());
     WATCH(before, 1s);
   }
   pass(1h);
-  horae::Monitor after(tasks(), log(), note_ready());
+  horae::Monitor after(observed(), log());
   after.run_once(node_now());
   EXPECT_EQ(state_of(lease.id), State::kRunning);
   EXPECT_EQ(get(lease.id).lease_expires, now() + kDefaultLease);
@@ -103,7 +103,7 @@ TEST_P(MonitorLoop, NodesThatWereAllDownExtendFirst) {
 
 TEST_P(MonitorLoop, AClockThatJumpsExpiresNothingThatIsAlive) {
   for (const Duration jump : {Duration(1h), Duration(-1h), Duration(2s)}) {
-    horae::Monitor monitor(tasks(), log(), note_ready());
+    horae::Monitor monitor(observed(), log());
     const Lease lease = start();
     WATCH(monitor, 3s);
     step_clock(jump);
@@ -116,8 +116,8 @@ TEST_P(MonitorLoop, AClockThatJumpsExpiresNothingThatIsAlive) {
 }
 
 TEST_P(MonitorLoop, TwoNodesExpireALeaseOnce) {
-  horae::Monitor one(tasks(), log(), note_ready());
-  horae::Monitor other(tasks(), log(), note_ready());
+  horae::Monitor one(observed(), log());
+  horae::Monitor other(observed(), log());
   (void)submit_many(4);
   (void)claim_up_to(4);
   for (int second = 0; second <= 11; ++second) {
@@ -133,7 +133,7 @@ TEST_P(MonitorLoop, TwoNodesExpireALeaseOnce) {
 }
 
 TEST_P(MonitorLoop, RunsAgainAtOnceWhileMoreIsOverdue) {
-  horae::Monitor monitor(tasks(), log(), note_ready(), {.batch = 2});
+  horae::Monitor monitor(observed(), log(), {.batch = 2});
   (void)submit_many(3);
   (void)claim_up_to(3);
   WATCH(monitor, kDefaultLease);
@@ -144,13 +144,13 @@ TEST_P(MonitorLoop, RunsAgainAtOnceWhileMoreIsOverdue) {
 }
 
 TEST_P(MonitorLoop, RestsWhenNothingRuns) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+  horae::Monitor monitor(observed(), log());
   EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1s);
   EXPECT_EQ(look().stamp, std::nullopt);
 }
 
 TEST_P(MonitorLoop, WhileNothingIsLeasedItSleepsUntilItIsTold) {
-  horae::Monitor monitor(tasks(), log(), note_ready(), {.idle_poll = 1h});
+  horae::Monitor monitor(observed(), log(), {.idle_poll = 1h});
   EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1h);
   EXPECT_FALSE(monitor.on_tick({.now = now()}, node_now()));
   EXPECT_TRUE(monitor.on_tick({.now = now(), .has_leases = true}, node_now()));
@@ -162,7 +162,7 @@ TEST_P(MonitorLoop, WhileNothingIsLeasedItSleepsUntilItIsTold) {
 }
 
 TEST_P(MonitorLoop, TheFirstLeaseAfterALongSleepIsNoOutageIfSomebodyLooked) {
-  horae::Monitor monitor(tasks(), log(), note_ready(), {.idle_poll = 1h});
+  horae::Monitor monitor(observed(), log(), {.idle_poll = 1h});
   complete(start());
   extend_leases();  // there is a stamp
   monitor.run_once(node_now());

@@ -21,13 +21,14 @@ std::vector<TaskId> ScriptedExecutor::running() const {
 TestNode::TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Logger log, Options options)
     : clock_(clock),
       ids_(clock, random_),
-      claimer_(tasks, log, [this] { wake(claimer_); }),
-      upkeep_({.tasks = tasks,
+      tasks_(tasks, no_meter(), clock, *this),
+      claimer_(tasks_, log, [this] { wake(claimer_); }),
+      upkeep_({.tasks = tasks_,
                .ids = ids_,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
                .wake = [this] { wake(upkeep_); }},
               options.owner, options.dispatcher.lease, log, std::move(options.jobs)),
-      dispatcher_({.tasks = tasks,
+      dispatcher_({.tasks = tasks_,
                    .queues = queues,
                    .claimer = claimer_,
                    .executor = executor_,
@@ -40,11 +41,16 @@ TestNode::TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Log
 
 DispatcherSignals TestNode::signals() {
   return {.dispatch = [this] { wake(dispatcher_.dispatching()); },
-          .exchange = [this] { wake(dispatcher_.exchange()); },
+          .settling = [this] { wake(dispatcher_.settling()); },
           .heartbeats = [this] { wake(dispatcher_.heartbeats()); },
-          .ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
-          .scheduled = [this] { ++scheduled; },
           .drained = [this] { is_drained = true; }};
+}
+
+void TestNode::on_changes(std::span<const Change> changes) {
+  const WakeUps wake_ups = wake_ups_of(changes);
+  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  if (wake_ups.ready_anywhere) claimer_.on_ready_anywhere();
+  if (wake_ups.scheduled) ++scheduled;
 }
 
 void TestNode::settle_down() {
@@ -57,7 +63,7 @@ void TestNode::settle_down() {
 }
 
 void TestNode::run_all() {
-  for (Loop* loop : {&dispatcher_.heartbeats(), &dispatcher_.exchange(), &dispatcher_.dispatching(),
+  for (Loop* loop : {&dispatcher_.heartbeats(), &dispatcher_.settling(), &dispatcher_.dispatching(),
                      static_cast<Loop*>(&claimer_), static_cast<Loop*>(&upkeep_)}) {
     wake(*loop);
   }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/claims/claimer.h"
-#include "engine/slots/dispatcher.h"
 #include "engine/lifecycle/upkeep.h"
+#include "engine/slots/dispatcher.h"
 #include "tests/engine/engine.h"
 
 namespace horae::testing {
@@ -44,7 +44,7 @@ class ScriptedExecutor final : public Executor {
   std::map<ChoreId, Run> runs_;
 };
 
-class TestNode {
+class TestNode final : private ChangeObserver {
  public:
   struct Options {
     std::string owner = "node-1";
@@ -65,6 +65,7 @@ class TestNode {
     claimer_.drain();
   }
 
+  TaskStore& tasks() { return tasks_; }  // what changes through it wakes the loops
   ScriptedExecutor& executor() { return executor_; }
   Dispatcher& dispatcher() { return dispatcher_; }
   Claimer& claimer() { return claimer_; }
@@ -72,16 +73,18 @@ class TestNode {
 
   std::vector<TaskId> backlog() const;  // in order
   std::size_t busy_slots() const;
-  int scheduled = 0;  // how often it was told of a task that is scheduled
+  int scheduled = 0;  // calls of the store that scheduled a task
   bool is_drained = false;
 
  private:
+  void on_changes(std::span<const Change> changes) override;
   void wake(Loop& loop) { woken_.insert(&loop); }
   DispatcherSignals signals();
 
   const Clock& clock_;
   SeededRandom random_{7};
   UuidSource ids_;
+  ObservedTasks tasks_;
   ScriptedExecutor executor_;
   Claimer claimer_;
   Upkeep upkeep_;

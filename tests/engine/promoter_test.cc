@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST_P(PromoterLoop, MakesReadyWhatIsDueAndNothingEarlier) {
-  Promoter promoter(tasks(), log(), note_ready());
+  Promoter promoter(observed(), log());
   const TaskId due = submit({.run_at = now() + 1s});
   const TaskId later = submit({.run_at = now() + 1s + 1us});
   promoter.run_once(node_now());
@@ -23,14 +23,14 @@ TEST_P(PromoterLoop, MakesReadyWhatIsDueAndNothingEarlier) {
 }
 
 TEST_P(PromoterLoop, RunsAgainWhenTheNextTaskIsDue) {
-  Promoter promoter(tasks(), log(), note_ready());
+  Promoter promoter(observed(), log());
   EXPECT_EQ(promoter.run_once(node_now()), node_now() + 1s);  // others may schedule something
   (void)submit({.run_at = now() + 300ms});
   EXPECT_EQ(promoter.run_once(node_now()), node_now() + 300ms);
 }
 
 TEST_P(PromoterLoop, RunsAgainAtOnceWhileMoreIsDue) {
-  Promoter promoter(tasks(), log(), note_ready(), {.batch = 2});
+  Promoter promoter(observed(), log(), {.batch = 2});
   (void)submit_many(3, {.run_at = now() + 1s});
   pass(2s);
   EXPECT_EQ(promoter.run_once(node_now()), node_now());
@@ -40,8 +40,8 @@ TEST_P(PromoterLoop, RunsAgainAtOnceWhileMoreIsDue) {
 }
 
 TEST_P(PromoterLoop, TwoNodesMakeEachTaskReadyOnce) {
-  Promoter one(tasks(), log(), note_ready(), {.batch = 3});
-  Promoter other(tasks(), log(), note_ready(), {.batch = 3});
+  Promoter one(observed(), log(), {.batch = 3});
+  Promoter other(observed(), log(), {.batch = 3});
   (void)submit_many(5, {.run_at = now() + 1s});
   pass(1s);
   together(2, [&](int node) { (node == 0 ? one : other).run_once(node_now()); });
@@ -50,7 +50,7 @@ TEST_P(PromoterLoop, TwoNodesMakeEachTaskReadyOnce) {
 }
 
 TEST_P(PromoterLoop, AStoreThatIsAwayIsAskedAgain) {
-  Promoter promoter(faulty(), log(), note_ready());
+  Promoter promoter(observed(), log());
   const TaskId id = submit({.run_at = now() + 1s});
   pass(1s);
   faulty().fault = FaultyTasks::Fault::kBefore;

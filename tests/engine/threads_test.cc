@@ -1,4 +1,4 @@
-// The engine as production drives it: threads, the system's clock, and somebody who interferes all the time.
+// The engine as production drives it: threads, the system's clock, and calls that interfere all the time.
 
 #include <gmock/gmock.h>
 
@@ -6,8 +6,8 @@
 #include <sstream>
 #include <thread>
 
-#include "engine/engine.h"
 #include "stores/sqlite/sqlite_store.h"
+#include "tests/engine/observed_engine.h"
 
 namespace horae::testing {
 namespace {
@@ -21,12 +21,12 @@ constexpr std::size_t kSlots = 8;
 
 class EngineThreads : public ::testing::Test {
  protected:
-  std::unique_ptr<Engine> make_engine(EngineOptions options = {}) {
+  std::unique_ptr<ObservedEngine> make_engine(EngineOptions options = {}) {
     options.dispatcher.queues = {kQueue};
     options.dispatcher.slots = kSlots;
     auto owner = store_->queues().new_worker_id();
-    return std::make_unique<Engine>(*store_, clock_, random_, *owner, Logger(said_, clock_, {.level = LogLevel::kWarn}),
-                                    options);
+    return std::make_unique<ObservedEngine>(*store_, clock_, random_, *owner,
+                                            Logger(said_, clock_, {.level = LogLevel::kWarn}), options);
   }
 
   std::vector<TaskId> submit(std::size_t count, const std::string& spec) {
@@ -53,10 +53,10 @@ class EngineThreads : public ::testing::Test {
     return static_cast<std::size_t>(info.completed + info.cancelled);
   }
 
-  // Looks now and then until it is so.
+  // Polls.
   void wait_until(const std::function<bool()>& is_so) {
-    Waker nobody;
-    while (!is_so()) nobody.wait(clock_.now() + 5ms);
+    Waker never_woken;
+    while (!is_so()) never_woken.wait(clock_.now() + 5ms);
   }
 
   SystemClock clock_;
@@ -66,55 +66,58 @@ class EngineThreads : public ::testing::Test {
   std::ostringstream said_;
 };
 
-// Cancels, pauses, stops the scheduler and takes it all back, until told to end.
+// Cancels, pauses, stops the scheduler and takes it all back, until it is destroyed.
 class Interference {
  public:
   Interference(Store& store, std::vector<TaskId> ids)
-      : store_(store), ids_(std::move(ids)), thread_([this] { run(); }) {}
+      : own_store_(store), store_(&store), ids_(std::move(ids)), thread_([this] { run(); }) {}
   ~Interference() {
     is_ending_ = true;
     thread_.join();
-    (void)store_.queues().set_scheduler_running(true);
-    (void)store_.queues().configure(kQueue, {.paused = false});
+    (void)own_store_.queues().set_scheduler_running(true);
+    (void)own_store_.queues().configure(kQueue, {.paused = false});
   }
 
-  // Whom it tells what it did; nobody at first.
-  void set_engine(Engine* engine) {
+  // From now on through the store of this engine; null: through a store that no engine observes.
+  void set_engine(ObservedEngine* engine) {
     const std::lock_guard lock(mutex_);
-    engine_ = engine;
+    store_ = engine != nullptr ? &engine->store() : &own_store_;
   }
 
  private:
   void run() {
     SeededRandom random(3);
     while (!is_ending_) {
-      switch (random.below(8)) {
-        case 0:
-          (void)store_.queues().configure(kQueue, {.paused = true});
-          break;
-        case 1:
-          (void)store_.queues().set_scheduler_running(false);
-          break;
-        case 2:
-          (void)store_.queues().configure(kQueue, {.paused = false});
-          [[fallthrough]];
-        case 3:
-          (void)store_.queues().set_scheduler_running(true);
-          break;
-        default: {
-          const CancelWish wish{.id = ids_[random.below(ids_.size())], .reason = std::nullopt};
-          (void)store_.tasks().cancel(std::span(&wish, 1));
-        }
-      }
       const std::lock_guard lock(mutex_);
-      if (engine_ != nullptr) engine_->on_control();
+      interfere(random);
     }
   }
 
-  Store& store_;
-  const std::vector<TaskId> ids_;
+  void interfere(SeededRandom& random) {
+    switch (random.below(8)) {
+      case 0:
+        (void)store_->queues().configure(kQueue, {.paused = true});
+        break;
+      case 1:
+        (void)store_->queues().set_scheduler_running(false);
+        break;
+      case 2:
+        (void)store_->queues().configure(kQueue, {.paused = false});
+        [[fallthrough]];
+      case 3:
+        (void)store_->queues().set_scheduler_running(true);
+        break;
+      default: {
+        const CancelWish wish{.id = ids_[random.below(ids_.size())], .reason = std::nullopt};
+        (void)store_->tasks().cancel(std::span(&wish, 1));
+      }
+    }
+  }
+
+  Store& own_store_;
   std::mutex mutex_;
-  Engine* engine_ = nullptr;  // guarded by mutex_
+  Store* store_;  // guarded by mutex_
+  const std::vector<TaskId> ids_;
   std::atomic<bool> is_ending_ = false;
   std::thread thread_;
 };
@@ -129,18 +132,18 @@ TEST_F(EngineThreads, TenThousandTasksSurviveCancelsPausesStopsAndStarts) {
     Interference interference(*store_, some);
     for (std::size_t part = 1; part <= 5; ++part) {
       const auto engine = make_engine();
-      engine->start();
+      engine->engine().start();
       interference.set_engine(engine.get());
       wait_until([&] { return finished() >= part * kTasks / 6; });
-      EXPECT_TRUE(engine->stop(60s)) << "something was left behind";
+      EXPECT_TRUE(engine->engine().stop(60s)) << "something was left behind";
       interference.set_engine(nullptr);
       EXPECT_EQ(queue().running, 0);
     }
   }
   const auto engine = make_engine();
-  engine->start();
+  engine->engine().start();
   wait_until([&] { return finished() == kTasks; });
-  EXPECT_TRUE(engine->stop(60s));
+  EXPECT_TRUE(engine->engine().stop(60s));
 
   std::size_t completed = 0;
   for (std::size_t from = 0; from < kTasks; from += kMaxBatch) {
@@ -162,15 +165,15 @@ TEST_F(EngineThreads, TenThousandTasksSurviveCancelsPausesStopsAndStarts) {
 TEST_F(EngineThreads, LongTasksYieldWhenTheNodeStops) {
   const auto ids = submit(20, R"({"run":"sleep","for":"1h"})");
   auto engine = make_engine();
-  engine->start();
+  engine->engine().start();
   wait_until([&] { return queue().running >= static_cast<std::int64_t>(kSlots); });
   wait_until([&] {
-    const auto slots = engine->status().slots;
+    const auto slots = engine->engine().status().slots;
     return std::ranges::count_if(slots, [](const SlotEntry& slot) { return slot.run.has_value(); }) ==
            static_cast<std::ptrdiff_t>(kSlots);
   });
-  EXPECT_TRUE(engine->stop(60s));
-  EXPECT_TRUE(engine->stop(0s));
+  EXPECT_TRUE(engine->engine().stop(60s));
+  EXPECT_TRUE(engine->engine().stop(0s));
   engine.reset();
   const QueueInfo info = queue();
   EXPECT_EQ(info.ready, 20);
@@ -180,33 +183,31 @@ TEST_F(EngineThreads, LongTasksYieldWhenTheNodeStops) {
 TEST_F(EngineThreads, ARunningTaskThatIsCancelledLeavesItsSlotAtOnce) {
   const TaskId id = submit(1, R"({"run":"sleep","for":"1h"})").front();
   const auto engine = make_engine();
-  engine->start();
+  engine->engine().start();
   const auto busy = [&] {
-    const auto slots = engine->status().slots;
+    const auto slots = engine->engine().status().slots;
     return std::ranges::any_of(slots, [](const SlotEntry& slot) { return slot.run.has_value(); });
   };
   wait_until(busy);
   const CancelWish wish{.id = id, .reason = std::nullopt};
-  EXPECT_TRUE(store_->tasks().cancel(std::span(&wish, 1)).ok());
-  engine->on_cancelled();
+  EXPECT_TRUE(engine->store().tasks().cancel(std::span(&wish, 1)).ok());
   wait_until([&] { return !busy(); });
-  EXPECT_TRUE(engine->stop(60s));
+  EXPECT_TRUE(engine->engine().stop(60s));
 }
 
 TEST_F(EngineThreads, ANodeStopsWithinItsGraceTimeAlsoIfItNeverStarted) {
   const auto engine = make_engine();
-  EXPECT_TRUE(engine->stop(60s));
+  EXPECT_TRUE(engine->engine().stop(60s));
 }
 
 TEST_F(EngineThreads, ScheduledAndRecurringTasksRunByThemselves) {
   const auto engine = make_engine();
-  engine->start();
+  engine->engine().start();
   const Submission recurring{.task = {.queue = kQueue, .spec = R"({"run":"sleep","for":"1ms"})", .recurring = 2ms},
                              .new_id = ids_.next()};
-  ASSERT_TRUE(store_->tasks().submit(std::span(&recurring, 1)).ok());
-  engine->on_ready({kQueue});
+  ASSERT_TRUE(engine->store().tasks().submit(std::span(&recurring, 1)).ok());
   wait_until([&] { return store_->tasks().get(std::span(&recurring.new_id, 1))->front()->attempt >= 5; });
-  EXPECT_TRUE(engine->stop(60s));
+  EXPECT_TRUE(engine->engine().stop(60s));
 }
 
 }  // namespace

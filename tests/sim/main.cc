@@ -1,4 +1,4 @@
-// horae_sim: runs simulated worlds and judges them; docs/testing.md explains it.
+// horae_sim: runs simulated worlds and judges them; docs/internals/testing.md explains it.
 //
 //   horae_sim                     a fixed set of seeds
 //   horae_sim --seed N [--quiet]  one world, with a trace of all that happens

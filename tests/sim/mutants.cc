@@ -65,12 +65,12 @@ std::span<const Mutant> mutants() { return kMutants; }
 
 bool plant(std::string_view name) {
   planted = name.empty() ? 0 : mutant_number(name);
-  living_mutant = planted;
+  active_mutant = planted;
   return name.empty() || std::ranges::any_of(kMutants, [&](const Mutant& each) { return each.name == name; });
 }
 
 void arm_crash_mutant(bool crash_follows) {
-  if (planted == kNeedsACrash) living_mutant = crash_follows ? planted : 0;
+  if (planted == kNeedsACrash) active_mutant = crash_follows ? planted : 0;
 }
 
 }  // namespace horae::sim

@@ -10,7 +10,7 @@ namespace horae::sim {
 namespace {
 
 constexpr Duration kWakeUp = std::chrono::microseconds(200);   // the mean until a loop that was woken runs
-constexpr int kSafetyNet = 60;                                 // polls: how often loops look that the lookout wakes
+constexpr int kSafetyNet = 60;                                 // polls: how often loops look that the poller wakes
 constexpr Duration kRestart = std::chrono::milliseconds(100);  // of a node that was stopped in good order
 
 }  // namespace
@@ -147,12 +147,11 @@ NodeLife::NodeLife(Node& node, std::string owner)
       monitor_(
           tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); },
           {.poll = world_.plan.poll, .idle_poll = world_.plan.poll * kSafetyNet, .silence = world_.plan.silence()}),
-      lookout_(cluster_, world_.log(),
-               {.id = owner, .address = {}, .version = "sim", .started_at = {}, .last_seen = {}}, lookout_signals(),
-               {.poll = world_.plan.poll}),
+      poller_(cluster_, world_.log(), {.id = owner, .address = {}, .version = "sim", .started_at = {}, .last_seen = {}},
+              poller_signals(), {.poll = world_.plan.poll}),
       loops_(kParts) {
   loops_[kHeartbeats].loop = &dispatcher_.heartbeats();
-  loops_[kExchange].loop = &dispatcher_.exchange();
+  loops_[kSettling].loop = &dispatcher_.settling();
   loops_[kSleepers].loop = &sleeps_;
   loops_[kUpkeep].loop = &upkeep_;
   loops_[kDispatching].loop = &dispatcher_.dispatching();
@@ -160,10 +159,10 @@ NodeLife::NodeLife(Node& node, std::string owner)
   loops_[kClaimer].loop = &claimer_;
   loops_[kMonitor].loop = &monitor_;
   loops_[kPromoter].loop = &promoter_;
-  loops_[kLookout].loop = &lookout_;
+  loops_[kPoller].loop = &poller_;
 }
 
-LookoutSignals NodeLife::lookout_signals() {
+ClusterPollerSignals NodeLife::poller_signals() {
   return {.awaited = [this] { return claimer_.take_awaited(); },
           .due = [this] { wake(kPromoter); },
           .ready = [this](const std::vector<std::string>& queues) { on_ready(queues); },
@@ -175,7 +174,7 @@ LookoutSignals NodeLife::lookout_signals() {
 
 DispatcherSignals NodeLife::signals() {
   return {.dispatch = [this] { wake(kDispatching); },
-          .exchange = [this] { wake(kExchange); },
+          .settling = [this] { wake(kSettling); },
           .heartbeats = [this] { wake(kHeartbeats); },
           .ready = [this](const std::vector<std::string>& queues) { on_ready(queues); },
           .scheduled = [this] { wake(kPromoter); },

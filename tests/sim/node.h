@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "engine/claims/claimer.h"
-#include "engine/slots/dispatcher.h"
-#include "engine/slots/executors.h"
-#include "engine/cluster/lookout.h"
+#include "engine/cluster/cluster_poller.h"
 #include "engine/lifecycle/monitor.h"
 #include "engine/lifecycle/promoter.h"
-#include "engine/slots/sleep_executor.h"
 #include "engine/lifecycle/upkeep.h"
+#include "engine/slots/dispatcher.h"
+#include "engine/slots/executors.h"
+#include "engine/slots/sleep_executor.h"
 #include "tests/sim/faulty_store.h"
 
 namespace horae::sim {
@@ -107,7 +107,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   // In the order of Engine.
   enum Part : std::size_t {
     kHeartbeats,
-    kExchange,
+    kSettling,
     kSleepers,
     kUpkeep,
     kDispatching,
@@ -115,7 +115,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
     kClaimer,
     kMonitor,
     kPromoter,
-    kLookout,
+    kPoller,
     kParts
   };
 
@@ -127,7 +127,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   void wake(Part part);
   void on_ready(const std::vector<std::string>& queues) { claimer_.on_ready(queues); }
   DispatcherSignals signals();
-  LookoutSignals lookout_signals();
+  ClusterPollerSignals poller_signals();
   DispatcherOptions dispatcher_options() const;
   std::vector<UpkeepJob> jobs();
 
@@ -147,7 +147,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   Dispatcher dispatcher_;
   Promoter promoter_;
   Monitor monitor_;
-  Lookout lookout_;
+  ClusterPoller poller_;
   std::vector<Driven> loops_;
 };
 

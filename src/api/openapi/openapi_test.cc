@@ -281,14 +281,13 @@ TEST(Node, HealthAndReadiness) {
 TEST(Node, MetricsTellOfQueuesAndRequests) {
   ApiWorld world;
   (void)world.submit("mail");
-  world.status().slots = {{.run = SlotEntry::Run{.task = {}, .queue = "mail", .attempt = 1, .since = {}}}, {}};
   const auto response = world.get("/metrics");
   EXPECT_EQ(response.status, 200);
   EXPECT_THAT(response.headers.at("content-type"), HasSubstr("text/plain"));
   EXPECT_THAT(response.body, HasSubstr(R"(horae_queue_tasks{queue="mail",state="ready"} 1)"));
   EXPECT_THAT(response.body, HasSubstr(R"(horae_http_requests_total{method="POST",route="/v1/tasks",status="201"} 1)"));
   EXPECT_THAT(response.body, HasSubstr("horae_store_up 1"));
-  EXPECT_THAT(response.body, HasSubstr("horae_slots_busy 1"));
+  EXPECT_THAT(response.body, HasSubstr("horae_waiting_workers 0"));
   world.gate().fail_with(ErrorCode::kUnavailable);
   EXPECT_THAT(world.get("/metrics").body, HasSubstr("horae_store_up 0"));
 }

@@ -259,9 +259,9 @@ TEST(Scopes, EventsOfOtherQueuesAreNotTold) {
   ASSERT_TRUE(reader.send(request_text("GET", "/v1/events", {}, kToken)));
   ASSERT_EQ(reader.receive(true)->status, 200);
   ASSERT_TRUE(reader.receive_chunk());  // where it stands
-  const std::vector<Hint> hints = {{uuid(kOutside.ready), State::kReady, std::string(kOutside.queue)},
-                                   {uuid(kInside.ready), State::kReady, std::string(kInside.queue)}};
-  world.events().add(hints);
+  const std::vector<LiveEvent> events = {{uuid(kOutside.ready), State::kReady, std::string(kOutside.queue)},
+                                         {uuid(kInside.ready), State::kReady, std::string(kInside.queue)}};
+  world.events().add(events);
   const auto piece = reader.receive_chunk();
   ASSERT_TRUE(piece);
   EXPECT_THAT(*piece, HasSubstr(std::string(kInside.ready)));

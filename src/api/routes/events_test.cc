@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 void happen(ApiWorld& world, std::size_t times) {
-  const std::vector<Hint> hints(times, Hint{.task = TaskId(), .state = State::kReady, .queue = "mail"});
-  world.events().add(hints);
+  const std::vector<LiveEvent> events(times, LiveEvent{.task = TaskId(), .state = State::kReady, .queue = "mail"});
+  world.events().add(events);
 }
 
 // The first piece that a reader gets who says where it stands.

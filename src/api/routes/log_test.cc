@@ -29,18 +29,6 @@ std::vector<std::string> lines_with(ApiWorld& world, std::string_view text) {
   return lines;
 }
 
-TEST(LogRateLimiter, LetsSoManyPassInASecondAndCountsTheRest) {
-  LogRateLimiter pace(2);
-  const MonotonicTime begin{};
-  EXPECT_EQ(pace.next(begin), 0U);
-  EXPECT_EQ(pace.next(begin), 0U);
-  EXPECT_EQ(pace.next(begin + 1ms), std::nullopt);
-  EXPECT_EQ(pace.next(begin + 999ms), std::nullopt);
-  EXPECT_EQ(pace.next(begin + 1s), 2U);
-  EXPECT_EQ(pace.next(begin + 1s), 0U);
-  EXPECT_EQ(pace.next(begin + 1s), std::nullopt);
-}
-
 TEST(FailureLog, TellsTheRequestTheRouteTheTaskAndTheReason) {
   ApiWorld world;
   world.gate().fail_with(ErrorCode::kUnavailable);

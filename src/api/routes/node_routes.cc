@@ -1,6 +1,5 @@
 // What a node says about itself: health, readiness, metrics and its own documentation.
 
-#include <algorithm>
 #include <memory>
 
 #include "api/api.h"
@@ -9,6 +8,7 @@
 #include "api/openapi/openapi.h"
 #include "api/routes/routes.h"
 #include "base/version.h"
+#include "observe/queue_gauges.h"
 
 namespace horae {
 namespace {
@@ -40,28 +40,15 @@ void get_readiness(Api& api, const CallPtr& call) {
   });
 }
 
-void set_gauges(const Api& api) {
-  Metrics& metrics = api.parts().metrics;
-  metrics.set_gauge("horae_waiting_workers", "Long polls that wait for tasks",
-                    static_cast<double>(api.parts().claimer.waiting()));
-  const auto& report = api.parts().scheduler_status;
-  if (!report) return;
-  const DispatcherStatus status = report();
-  const auto busy = std::ranges::count_if(status.slots, [](const SlotEntry& slot) { return slot.run.has_value(); });
-  metrics.set_gauge("horae_slots", "The node's own slots", static_cast<double>(status.slots.size()));
-  metrics.set_gauge("horae_slots_busy", "Slots that run a task", static_cast<double>(busy));
-  metrics.set_gauge("horae_backlog", "Chores that wait for a slot", static_cast<double>(status.backlog.size()));
-}
-
-// Counts of a store that is away stay as they were; horae_store_up tells.
+// While the store is away, the counts keep their last values and horae_store_up is 0.
 void get_metrics(Api& api, const CallPtr& call) {
   if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call] {
     const auto queues = api.parts().queues.queues();
-    if (queues.ok()) api.parts().metrics.set_queues(*queues);
-    api.parts().metrics.set_gauge("horae_store_up", "1 while the store answers", queues.ok() ? 1 : 0);
-    set_gauges(api);
-    call->answer({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = api.parts().metrics.text()});
+    Metrics& metrics = api.parts().metrics;
+    if (queues.ok()) publish_queues(metrics, *queues);
+    metrics.gauge({"horae_store_up", "1 while the store answers"}).set(queues.ok() ? 1 : 0);
+    call->answer({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text()});
   });
 }
 

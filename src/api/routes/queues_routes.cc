@@ -75,8 +75,6 @@ void configure(Api& api, const CallPtr& call, const QueueChange& change, NewQueu
     if (!settings.ok()) return call->fail(settings.error());
     std::string json;
     append_queue_settings(json, queue, *settings);
-    if (!settings->paused) api.parts().on_ready({queue});
-    if (change.paused) api.parts().on_control();
     call->answer(200, std::move(json));
   });
 }
@@ -158,7 +156,7 @@ void get_scheduler(Api& api, const CallPtr& call) {
 void set_scheduler(Api& api, const CallPtr& call, bool running) {
   if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call, running] {
-    const auto changed = set_running(api, running);
+    const auto changed = api.parts().queues.set_scheduler_running(running);
     if (!changed.ok()) return call->fail(changed.error());
     std::string json;
     JsonObject object(json);
@@ -203,14 +201,6 @@ std::vector<Route> scheduler_routes() {
 }
 
 }  // namespace
-
-Result<bool> set_running(const Api& api, bool running) {
-  auto changed = api.parts().queues.set_scheduler_running(running);
-  if (!changed.ok() || !*changed) return changed;
-  api.parts().on_control();
-  if (running) api.parts().on_ready_somewhere();  // rather than with the next poll
-  return changed;
-}
 
 std::vector<Route> queue_routes() {
   constexpr std::string_view kAway = "The store is away, or too many reads wait";

@@ -28,7 +28,4 @@ Error no_such_task(const std::string& what);
 // The task that a client of the task management system asks for. kMalformed or kRefused, with what to mend.
 Result<NewTask> read_schedule_request(std::string_view body);
 
-// Starts or stops claims on all nodes; true if that was a change. Waits for the store.
-Result<bool> set_running(const Api& api, bool running);
-
 }  // namespace horae

@@ -309,7 +309,7 @@ TEST(QueueRoutes, APauseOfAQueueThatIsNotThereIsASlipAndMakesNone) {
         << verb;
   }
   EXPECT_THAT(items_of(world.get("/v1/queues").body, "queues"), SizeIs(1));
-  EXPECT_EQ(world.told().control, 0);
+  EXPECT_EQ(world.changed().control, 0);
 }
 
 TEST(QueueRoutes, SettingsMayBeGivenAheadOfTheFirstTask) {
@@ -340,11 +340,11 @@ TEST(QueueRoutes, TheStatusShowsTheSlotsAndTheBacklog) {
 TEST(QueueRoutes, TheEngineIsToldWhatConcernsIt) {
   ApiWorld world;
   const std::string id = world.submit("mail", R"("run_at":"2100-01-01T00:00:00Z")");
-  EXPECT_EQ(world.told().scheduled, 1);
+  EXPECT_EQ(world.changed().scheduled, 1);
   (void)world.post("/v1/tasks/" + id + "/cancel");
-  EXPECT_EQ(world.told().cancelled, 1);
+  EXPECT_EQ(world.changed().cancelled, 1);
   (void)world.post("/v1/queues/mail/pause");
-  EXPECT_EQ(world.told().control, 1);
+  EXPECT_EQ(world.changed().control, 1);
 }
 
 TEST(QueueRoutes, TheSchedulerStopsAndStartsClaims) {
@@ -353,7 +353,7 @@ TEST(QueueRoutes, TheSchedulerStopsAndStartsClaims) {
   EXPECT_EQ(world.post("/v1/scheduler/stop").body, R"({"running":false,"changed":true})");
   EXPECT_EQ(world.post("/v1/scheduler/stop").body, R"({"running":false,"changed":false})");
   EXPECT_THAT(items_of(world.claim().body, "tasks"), SizeIs(0));
-  EXPECT_EQ(world.told().control, 1);  // said once, changed once
+  EXPECT_EQ(world.changed().control, 1);  // said once, changed once
   TestClient worker = world.connect();
   ASSERT_TRUE(worker.send(request_text("POST", "/v1/claim", R"({"owner":"worker-1","queues":["mail"],"wait":"30s"})")));
   world.wait_for_waiting(1);

@@ -124,8 +124,6 @@ void schedule_task(Api& api, const CallPtr& call) {
                                 if (outcome->kind == SubmitOutcome::Kind::kOverLimit) {
                                   return fail(*call, {ErrorCode::kOverLimit, "there are too many queues already"});
                                 }
-                                if (outcome->state == State::kReady) api.parts().on_ready({std::string(kQueue)});
-                                if (outcome->state == State::kScheduled) api.parts().on_scheduled();
                                 answer_scheduled(api, call, view);
                               });
 }
@@ -182,7 +180,7 @@ struct Words {
 void set_scheduler(Api& api, const CallPtr& call, bool running, Words words) {
   if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call, running, words] {
-    const auto changed = set_running(api, running);
+    const auto changed = api.parts().queues.set_scheduler_running(running);
     if (!changed.ok()) return fail(*call, changed.error());
     std::string json;
     JsonObject object(json);

@@ -41,11 +41,9 @@ void submit_task(Api& api, const CallPtr& call) {
   auto refusal = std::make_shared<Submission>(Submission{
       .task = {.id = submission.task.id, .key = submission.task.key, .queue = submission.task.queue, .spec = {}},
       .new_id = submission.new_id});
-  api.parts().combiner.submit(std::move(submission), [&api, call, refusal](Result<SubmitOutcome> outcome) {
+  api.parts().combiner.submit(std::move(submission), [call, refusal](Result<SubmitOutcome> outcome) {
     if (!outcome.ok()) return call->fail(outcome.error());
     if (!was_stored(*outcome)) return call->fail(submit_error(*refusal, *outcome));
-    if (outcome->state == State::kReady) api.parts().on_ready({refusal->task.queue});
-    if (outcome->state == State::kScheduled) api.parts().on_scheduled();
     answer_submitted(*call, *outcome);
   });
 }
@@ -64,22 +62,6 @@ void append_submit_outcome(std::string& out, const Submission& submission, const
   append_failed_item(out, to_string(submission.id()), problem_kind(error.code), error.message);
 }
 
-std::vector<std::string> ready_queues(const std::vector<Submission>& submissions,
-                                      const std::vector<Result<SubmitOutcome>>& outcomes) {
-  std::vector<std::string> queues;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const std::string& queue = submissions[i].task.queue;
-    const bool is_ready = outcomes[i].ok() && outcomes[i]->state == State::kReady;
-    if (is_ready && std::ranges::find(queues, queue) == queues.end()) queues.push_back(queue);
-  }
-  return queues;
-}
-
-bool any_in(State state, const std::vector<Result<SubmitOutcome>>& outcomes) {
-  return std::ranges::any_of(outcomes,
-                             [state](const Result<SubmitOutcome>& each) { return each.ok() && each->state == state; });
-}
-
 void submit_tasks(Api& api, const CallPtr& call) {
   const auto items = read_batch(call->request.body, "tasks");
   if (!items.ok()) return call->fail(items.error());
@@ -94,11 +76,8 @@ void submit_tasks(Api& api, const CallPtr& call) {
   }
   auto submissions = batch->submissions;
   api.parts().combiner.submit(std::move(submissions),
-                              [&api, call, batch](const std::vector<Result<SubmitOutcome>>& outcomes) {
+                              [call, batch](const std::vector<Result<SubmitOutcome>>& outcomes) {
                                 if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-                                const auto queues = ready_queues(batch->submissions, outcomes);
-                                if (!queues.empty()) api.parts().on_ready(queues);
-                                if (any_in(State::kScheduled, outcomes)) api.parts().on_scheduled();
                                 call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
                                   append_submit_outcome(out, batch->submissions[index], outcomes[index]);
                                 }));
@@ -164,14 +143,13 @@ void cancel_task(Api& api, const CallPtr& call) {
   auto reason = read_cancel_reason(call->request.body);
   if (!reason.ok()) return call->fail(reason.error());
   const CancelWish wish{.id = *id, .reason = std::move(*reason), .scope = call->principal.scope};
-  api.parts().combiner.cancel(wish, [&api, call, wish](Result<CancelOutcome> outcome) {
+  api.parts().combiner.cancel(wish, [call, wish](Result<CancelOutcome> outcome) {
     if (!outcome.ok()) return call->fail(outcome.error());
     if (!is_success(outcome->verdict)) {
       return call->fail(problem_kind(outcome->verdict), cancel_error(wish, *outcome).message);
     }
     std::string json;
     append_cancelled(json, wish, *outcome);
-    api.parts().on_cancelled();
     call->answer(200, std::move(json));
   });
 }
@@ -198,9 +176,8 @@ void cancel_tasks(Api& api, const CallPtr& call) {
     if (id.ok()) batch->wishes.push_back({.id = *id, .reason = *reason, .scope = call->principal.scope});
   }
   auto wishes = batch->wishes;
-  api.parts().combiner.cancel(std::move(wishes), [&api, call, batch](const auto& outcomes) {
+  api.parts().combiner.cancel(std::move(wishes), [call, batch](const auto& outcomes) {
     if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-    api.parts().on_cancelled();
     call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
       append_cancel_outcome(out, batch->wishes[index], outcomes[index]);
     }));

@@ -21,7 +21,6 @@ void make_token(Api& api, const CallPtr& call) {
   api.read(call, [&api, call, wish = *wish] {
     const auto made = create_token(api.parts().access, api.parts().random, wish);
     if (!made.ok()) return call->fail(made.error());
-    api.parts().on_access();
     call->answer({.status = 201,
                   .body = to_json(*made),
                   .headers = {{"Location", "/v1/tokens/" + made->token.id}, {"Cache-Control", "no-store"}}});
@@ -44,7 +43,6 @@ void revoke_token(Api& api, const CallPtr& call) {
     const auto revoked = api.parts().access.revoke(id);
     if (!revoked.ok()) return call->fail(revoked.error());
     if (!*revoked) return call->fail({ErrorCode::kNotFound, fmt::format("token {}: there is none", quote(id))});
-    api.parts().on_access();
     call->answer({.status = 204});
   });
 }

@@ -70,12 +70,12 @@ TEST(TokenRoutes, ARevokedTokenIsGone) {
 TEST(TokenRoutes, TheNodeIsToldOfEachChange) {
   ApiWorld world;
   const std::string id = text_of(world.post("/v1/tokens", kWish).body, "id");
-  EXPECT_EQ(world.told().access, 1);
+  EXPECT_EQ(world.changed().tokens, 1);
   (void)world.call("DELETE", "/v1/tokens/none");
   (void)world.get("/v1/tokens");
-  EXPECT_EQ(world.told().access, 1);
+  EXPECT_EQ(world.changed().tokens, 1);
   (void)world.call("DELETE", "/v1/tokens/" + id);
-  EXPECT_EQ(world.told().access, 2);
+  EXPECT_EQ(world.changed().tokens, 2);
 }
 
 TEST(TokenRoutes, ABadWishIsRefusedAndMakesNone) {

@@ -1,6 +1,5 @@
 // /v1/workers, /v1/claim, /v1/settle: what workers do.
 
-#include <algorithm>
 #include <memory>
 
 #include "api/api.h"
@@ -47,16 +46,6 @@ void append_settle_outcome(std::string& out, const Settlement& settlement, const
   append_failed_item(out, to_string(settlement.id), problem_kind(outcome.error().code), outcome.error().message);
 }
 
-// A yield, a retry or the next turn of a recurring task is work for somebody.
-void tell_the_engine(const Api& api, const std::vector<Result<SettleOutcome>>& outcomes) {
-  const auto any_in = [&](State state) {
-    return std::ranges::any_of(
-        outcomes, [state](const Result<SettleOutcome>& each) { return each.ok() && each->state == state; });
-  };
-  if (any_in(State::kReady)) api.parts().on_ready_somewhere();
-  if (any_in(State::kScheduled)) api.parts().on_scheduled();
-}
-
 void settle_tasks(Api& api, const CallPtr& call) {
   const auto items = read_batch(call->request.body, "settlements");
   if (!items.ok()) return call->fail(items.error());
@@ -73,9 +62,8 @@ void settle_tasks(Api& api, const CallPtr& call) {
     settlements.push_back(std::move(*settlement));
   }
   api.parts().combiner.settle(std::move(settlements),
-                              [&api, call, batch](const std::vector<Result<SettleOutcome>>& outcomes) {
+                              [call, batch](const std::vector<Result<SettleOutcome>>& outcomes) {
                                 if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-                                tell_the_engine(api, outcomes);
                                 call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
                                   append_settle_outcome(out, batch->settlements[index], outcomes[index]);
                                 }));

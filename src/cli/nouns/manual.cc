@@ -185,13 +185,13 @@ std::string manual_page(const CLI::App& app) {
 void add_manual_command(CLI::App& app, Context& context) {
   CLI::App* noun = app.add_subcommand("manual", "Print generated documents")->group("");
   noun->require_subcommand(1);
-  noun->add_subcommand("page", "docs/man/horae.1")->callback([&app, &context] {
+  noun->add_subcommand("page", "docs/reference/horae.1")->callback([&app, &context] {
     context.chosen = [&app, &context] {
       context.console.out << manual_page(app);
       return kDone;
     };
   });
-  noun->add_subcommand("configuration", "docs/configuration.md")->callback([&context] {
+  noun->add_subcommand("configuration", "docs/reference/configuration.md")->callback([&context] {
     context.chosen = [&context] {
       context.console.out << configuration_document();
       return kDone;

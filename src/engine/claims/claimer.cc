@@ -30,8 +30,12 @@ bool drop_oldest(Leftovers& leftovers, std::size_t most) {
 std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks) {
   std::vector<Settlement> releases;
   for (const LeasedTask& task : tasks) {
-    releases.push_back(
-        {.event = Event::kRelease, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = owner});
+    releases.push_back({.event = Event::kRelease,
+                        .id = task.id,
+                        .number = task.number,
+                        .attempt = task.attempt,
+                        .owner = owner,
+                        .queue = task.queue});
   }
   return releases;
 }
@@ -117,7 +121,6 @@ MonotonicTime Claimer::run_once(MonotonicTime now) {
   release_leftovers();
   bound_leftovers();
   if (has_failed_) next_poll_ = std::min(next_poll_, now + options_.retry);
-  if (std::exchange(has_released_, false)) on_ready_anywhere();
   return next_run(now);
 }
 
@@ -329,7 +332,6 @@ void Claimer::release_leftovers() {
       return;
     }
     unreleased_.erase(unreleased_.begin(), unreleased_.begin() + count);
-    has_released_ = true;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -13,13 +14,15 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/meter.h"
 #include "engine/loop.h"
 #include "store/task_store.h"
 
 namespace horae {
 
 struct ClaimerOptions {
-  Duration poll = std::chrono::seconds(1);   // how soon it notices what other nodes made ready, unless a Lookout does
+  Duration poll =
+      std::chrono::seconds(1);  // how soon it notices what other nodes made ready, unless a ClusterPoller does
   Duration retry = std::chrono::seconds(1);  // after the store has failed
 };
 
@@ -54,8 +57,14 @@ class Claimer final : public Loop {
   using Ticket = std::uint64_t;
 
   // The store must outlive the loop. `wake` has run_once() called soon.
-  Claimer(TaskStore& tasks, Logger log, std::function<void()> wake, ClaimerOptions options = {})
-      : tasks_(tasks), log_(std::move(log)), wake_(std::move(wake)), options_(options) {}
+  Claimer(TaskStore& tasks, Logger log, std::function<void()> wake, ClaimerOptions options = {},
+          Meter& meter = no_meter())
+      : tasks_(tasks),
+        log_(std::move(log)),
+        wake_(std::move(wake)),
+        options_(options),
+        waiting_probe_(meter.probe({"horae_waiting_workers", "Long polls that wait for tasks"},
+                                   [this] { return static_cast<double>(waiting()); })) {}
 
   // Waits for tasks until `deadline` at most. The wish must pass check_claim_wish().
   Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver);
@@ -141,12 +150,13 @@ class Claimer final : public Loop {
   std::deque<ClaimWish> uncertain_;    // of workers that gave up: what their tokens hold has to be released
   std::deque<Settlement> unreleased_;  // what the store could not take back yet
   bool has_dropped_ = false;           // some of these two, since both were empty
-  bool has_released_ = false;          // something is ready again, which those who wait have not heard yet
 
   // Of one pass.
   bool has_failed_ = false;  // the store, in whatever way
   bool is_away_ = false;     // the store
   std::size_t looks_ = 0;    // how many claims were looked up
+
+  const std::unique_ptr<Probe> waiting_probe_;  // last, because it reads the other members
 };
 
 }  // namespace horae

@@ -73,17 +73,12 @@ bool Monitor::expire(const Watch& seen) {
     log_.warn("cannot expire leases", {{"reason", outcome.error().message}});
     return false;
   }
-  std::vector<std::string> queues;
   for (const ExpiredLease& each : outcome->expired) {
     log_.warn("lease expired", {{std::string(kTaskField), to_string(each.id)},
                                 {"attempt", each.attempt},
                                 {"owner", each.owner},
                                 {"state", std::string(to_string(each.state))}});
-    if (each.state == State::kReady && std::ranges::find(queues, each.queue) == queues.end()) {
-      queues.push_back(each.queue);
-    }
   }
-  if (!queues.empty()) on_ready_(queues);
   return outcome->expired.size() == options_.batch;
 }
 

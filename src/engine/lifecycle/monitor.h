@@ -1,11 +1,10 @@
 // Takes tasks away from owners that are silent, and from nobody else.
 #pragma once
 
-#include <functional>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "base/log.h"
 #include "engine/loop.h"
@@ -15,9 +14,9 @@
 namespace horae {
 
 struct MonitorOptions {
-  Duration poll = std::chrono::seconds(1);          // while there are leases, and after the store has failed
-  Duration idle_poll = poll;                        // while there are none; longer if a Lookout says when that ends
-  Duration silence = kDefaultLease / 3;             // nobody looked for longer: an outage, not the workers' fault
+  Duration poll = std::chrono::seconds(1);  // while there are leases, and after the store has failed
+  Duration idle_poll = poll;                // while there are none; longer if a ClusterPoller says when that ends
+  Duration silence = kDefaultLease / 3;     // nobody looked for longer: an outage, not the workers' fault
   Duration largest_jump = std::chrono::seconds(1);  // of the store's clock against ours
   std::size_t batch = kMaxBatch;
 };
@@ -29,10 +28,9 @@ struct MonitorOptions {
 // Threads: run_once() one at a time; on_tick() from any.
 class Monitor final : public Loop {
  public:
-  // `on_ready` is told the queues that got tasks back. The store must outlive the loop.
-  Monitor(TaskStore& tasks, Logger log, std::function<void(const std::vector<std::string>&)> on_ready,
-          MonitorOptions options = {})
-      : tasks_(tasks), log_(std::move(log)), on_ready_(std::move(on_ready)), options_(options) {}
+  // The store must outlive the loop.
+  Monitor(TaskStore& tasks, Logger log, MonitorOptions options = {})
+      : tasks_(tasks), log_(std::move(log)), options_(options) {}
 
   std::string_view name() const override { return "monitor"; }
   MonotonicTime run_once(MonotonicTime now) override;
@@ -64,7 +62,6 @@ class Monitor final : public Loop {
 
   TaskStore& tasks_;
   Logger log_;
-  std::function<void(const std::vector<std::string>&)> on_ready_;
   const MonitorOptions options_;
   std::mutex mutex_;
   std::optional<Reading> last_;  // guarded by mutex_; of the look before, if the store answered then

@@ -12,7 +12,6 @@ MonotonicTime Promoter::run_once(MonotonicTime now) {
     log_.warn("cannot promote due tasks", {{"reason", outcome.error().message}});
     return now + options_.retry;
   }
-  if (!outcome->queues.empty()) on_ready_(outcome->queues);
   if (HORAE_MUTANT("uncapped_sleep")) return now + outcome->next_in.value_or(std::chrono::hours(10'000));
   return now + std::min(options_.poll, outcome->next_in.value_or(options_.poll));
 }

@@ -1,9 +1,7 @@
-// Scheduled tasks become ready when they are due.
+// Makes scheduled tasks ready when they are due.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "base/log.h"
 #include "engine/loop.h"
@@ -12,17 +10,16 @@
 namespace horae {
 
 struct PromoterOptions {
-  Duration poll = std::chrono::seconds(1);   // how soon it notices what other nodes scheduled, unless a Lookout does
+  Duration poll = std::chrono::seconds(1);   // for what other nodes scheduled, unless a ClusterPoller wakes the loop
   Duration retry = std::chrono::seconds(1);  // after the store has failed
   std::size_t batch = kMaxBatch;
 };
 
 class Promoter final : public Loop {
  public:
-  // `on_ready` is told the queues that got ready tasks. The store must outlive the loop.
-  Promoter(TaskStore& tasks, Logger log, std::function<void(const std::vector<std::string>&)> on_ready,
-           PromoterOptions options = {})
-      : tasks_(tasks), log_(std::move(log)), on_ready_(std::move(on_ready)), options_(options) {}
+  // The store must outlive the loop.
+  Promoter(TaskStore& tasks, Logger log, PromoterOptions options = {})
+      : tasks_(tasks), log_(std::move(log)), options_(options) {}
 
   std::string_view name() const override { return "promoter"; }
   MonotonicTime run_once(MonotonicTime now) override;
@@ -30,7 +27,6 @@ class Promoter final : public Loop {
  private:
   TaskStore& tasks_;
   Logger log_;
-  std::function<void(const std::vector<std::string>&)> on_ready_;
   const PromoterOptions options_;
 };
 

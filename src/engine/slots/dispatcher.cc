@@ -61,9 +61,11 @@ Dispatcher::Dispatcher(Parts parts, std::string owner, Logger log, DispatcherSig
       dispatching_(std::make_unique<Step>("dispatcher", *this, &Dispatcher::dispatch_once)),
       elevator_(std::make_unique<Step>("elevator", *this, &Dispatcher::elevate_once)),
       heartbeats_(std::make_unique<Step>("heartbeats", *this, &Dispatcher::beat_once)),
-      exchange_(std::make_unique<Step>("exchange", *this, &Dispatcher::exchange_once)),
+      settling_(std::make_unique<Step>("settling", *this, &Dispatcher::settle_once)),
       own_{parts.executor, {}, std::vector<Slot>(options_.slots)},
-      internal_{parts.upkeep, {}, std::vector<Slot>(1)} {}
+      internal_{parts.upkeep, {}, std::vector<Slot>(1)} {
+  publish(parts.meter);
+}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -81,7 +83,7 @@ void Dispatcher::fill(Lane& lane, MonotonicTime now) {
     any = true;
     start(lane, *chore, now);
   }
-  if (any) signals_.exchange();  // there is room for more
+  if (any) signals_.settling();  // there is room for more
 }
 
 // The next chore and a free slot for it; nothing if one of them is missing.
@@ -135,7 +137,7 @@ void Dispatcher::on_end(ChoreId chore, RunEnd end) {
     }
   }
   signals_.dispatch();
-  signals_.exchange();
+  signals_.settling();
 }
 
 MonotonicTime Dispatcher::elevate_once(MonotonicTime now) {
@@ -154,7 +156,7 @@ MonotonicTime Dispatcher::beat_once(MonotonicTime now) {
     const std::lock_guard lock(mutex_);
     for (const auto& [chore, held] : held_) {
       if (HORAE_MUTANT("chores_are_not_beaten") && held.phase == Held::Phase::kWaiting) continue;
-      beats.push_back({chore, {}, settlement(Event::kHeartbeat, *held.task)});
+      beats.push_back({chore, settlement(Event::kHeartbeat, *held.task)});
       running.push_back({chore, held.is_started ? &held.lane->executor : nullptr});
     }
   }
@@ -201,7 +203,7 @@ void Dispatcher::on_verdict(ChoreId chore, const Settlement& beat, const SettleO
   }
   log_.info("a task was taken from this node", {{"reason", settle_error(beat, outcome).message}});
   if (to_stop) stop({*to_stop}, now);
-  signals_.exchange();
+  signals_.settling();
 }
 
 std::optional<Dispatcher::Running> Dispatcher::begin_stop(ChoreId chore, Held& held) {
@@ -216,7 +218,7 @@ void Dispatcher::stop(const std::vector<Running>& runs, MonotonicTime now) {
 
 // ---- To and from the store ----
 
-MonotonicTime Dispatcher::exchange_once(MonotonicTime now) {
+MonotonicTime Dispatcher::settle_once(MonotonicTime now) {
   leave_closed_queues(now);
   send_outgoing();
   ask_for_more(now);
@@ -251,25 +253,15 @@ void Dispatcher::send_outgoing() {
       outgoing_.erase(outgoing_.begin(), outgoing_.begin() + static_cast<std::ptrdiff_t>(batch.size()));
       for (const Outgoing& each : batch) held_.erase(each.chore);
     }
-    tell(batch, *outcomes);
+    log_refused(settlements, *outcomes);
   }
 }
 
-void Dispatcher::tell(const std::vector<Outgoing>& sent, const std::vector<SettleOutcome>& outcomes) {
-  std::set<std::string> ready;
-  bool scheduled = false;
+void Dispatcher::log_refused(const std::vector<Settlement>& sent, const std::vector<SettleOutcome>& outcomes) {
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    const Settlement& said = sent[i].settlement;
-    if (!is_success(outcomes[i].verdict)) {
-      log_.warn("the end of a run was refused", {{"reason", settle_error(said, outcomes[i]).message}});
-    } else if (outcomes[i].state == State::kScheduled) {
-      scheduled = true;
-    } else if (outcomes[i].state == State::kReady) {
-      ready.insert(sent[i].queue);
-    }
+    if (is_success(outcomes[i].verdict)) continue;
+    log_.warn("the end of a run was refused", {{"reason", settle_error(sent[i], outcomes[i]).message}});
   }
-  if (scheduled) signals_.scheduled();
-  if (!ready.empty()) signals_.ready({ready.begin(), ready.end()});
 }
 
 // Somebody, maybe at another node, has paused a queue or stopped the scheduler: what waits here goes back.
@@ -318,7 +310,7 @@ bool Dispatcher::take(Result<std::vector<LeasedTask>> tasks) {
     }
   }
   signals_.dispatch();
-  signals_.exchange();
+  signals_.settling();
   return is_welcome;
 }
 
@@ -327,7 +319,7 @@ void Dispatcher::on_closed() {
     const std::lock_guard lock(mutex_);
     next_look_ = MonotonicTime();
   }
-  signals_.exchange();
+  signals_.settling();
 }
 
 void Dispatcher::add_internal(LeasedTask task) {
@@ -352,7 +344,7 @@ void Dispatcher::push(Lane& lane, LeasedTask task) {
 void Dispatcher::leave(ChoreId chore, Settlement settlement) {
   Held& held = held_.at(chore);
   held.phase = Held::Phase::kLeaving;
-  outgoing_.push_back({chore, held.task->queue, std::move(settlement)});
+  outgoing_.push_back({chore, std::move(settlement)});
 }
 
 // A chore that waits goes back without a trace; an internal task, which nobody else would run, ends.
@@ -378,7 +370,7 @@ void Dispatcher::drain(MonotonicTime now) {
     }
   }
   stop(runs, now);
-  signals_.exchange();
+  signals_.settling();
 }
 
 // ---- Small things ----
@@ -390,10 +382,25 @@ bool Dispatcher::is_empty() const {
 
 std::size_t Dispatcher::room() const {
   if (own_.slots.empty() || options_.queues.empty()) return 0;
-  const auto free = static_cast<std::size_t>(
-      std::ranges::count_if(own_.slots, [](const Slot& slot) { return !slot.chore.has_value(); }));
-  const std::size_t most = free + options_.ahead;
+  const std::size_t most = own_.slots.size() - busy_slots(own_) + options_.ahead;
   return most - std::min(most, own_.chores.size());
+}
+
+std::size_t Dispatcher::busy_slots(const Lane& lane) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lane.slots, [](const Slot& slot) { return slot.chore.has_value(); }));
+}
+
+void Dispatcher::publish(Meter& meter) {
+  const auto probe = [&](const Figure& figure, std::size_t (*count)(const Lane&)) {
+    probes_.push_back(meter.probe(figure, [this, count] {
+      const std::lock_guard lock(mutex_);
+      return static_cast<double>(count(own_) + count(internal_));
+    }));
+  };
+  probe({"horae_slots", "The node's own slots"}, [](const Lane& lane) { return lane.slots.size(); });
+  probe({"horae_slots_busy", "Slots that run a task"}, busy_slots);
+  probe({"horae_backlog", "Chores that wait for a slot"}, [](const Lane& lane) { return lane.chores.size(); });
 }
 
 DispatcherStatus Dispatcher::status() const {
@@ -422,7 +429,8 @@ Settlement Dispatcher::settlement(Event event, const LeasedTask& task) const {
           .attempt = task.attempt,
           .owner = owner_,
           .lease = options_.lease,
-          .chance = 0.0};
+          .chance = 0.0,
+          .queue = task.queue};
 }
 
 Settlement Dispatcher::settlement(const LeasedTask& task, RunEnd end) {

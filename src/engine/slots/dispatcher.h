@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/meter.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "engine/claims/claimer.h"
-#include "engine/slots/executor.h"
 #include "engine/loop.h"
+#include "engine/slots/executor.h"
 #include "model/elevator_queue.h"
 #include "store/queue_store.h"
 #include "store/task_store.h"
@@ -57,12 +58,10 @@ struct DispatcherStatus {
 
 // Whom it wakes. All of them may be called from any thread, without a lock of ours.
 struct DispatcherSignals {
-  std::function<void()> dispatch;                              // has dispatching() run soon
-  std::function<void()> exchange;                              // has exchange() run soon
-  std::function<void()> heartbeats;                            // has heartbeats() run soon
-  std::function<void(const std::vector<std::string>&)> ready;  // these queues got ready tasks
-  std::function<void()> scheduled;                             // a task was scheduled for later
-  std::function<void()> drained;                               // nothing is held any more, after drain()
+  std::function<void()> dispatch;    // has dispatching() run soon
+  std::function<void()> settling;    // has settling() run soon
+  std::function<void()> heartbeats;  // has heartbeats() run soon
+  std::function<void()> drained;     // nothing is held any more, after drain()
 };
 
 // A chore is a task that is leased to this node and waits for a slot: in levels (255 - priority), first in first out
@@ -77,7 +76,7 @@ struct DispatcherSignals {
 //   dispatching()  chores into free slots: memory only
 //   elevator()     lifts the levels: memory only
 //   heartbeats()   for all that is held; stops what was cancelled or lost
-//   exchange()     ended and released attempts to the store; asks the claimer for more
+//   settling()     ended and released attempts to the store; asks the claimer for more
 //
 // Threads: each loop as Loop says, side by side; all else from any thread at once.
 // A crash loses nothing: the leases expire. No slot is booked twice.
@@ -92,6 +91,7 @@ class Dispatcher {
     Executor& upkeep;    // of internal tasks
     UuidSource& ids;
     Random& random;
+    Meter& meter = no_meter();
   };
   Dispatcher(Parts parts, std::string owner, Logger log, DispatcherSignals signals, DispatcherOptions options = {});
   ~Dispatcher();
@@ -101,12 +101,12 @@ class Dispatcher {
   Loop& dispatching() { return *dispatching_; }
   Loop& elevator() { return *elevator_; }
   Loop& heartbeats() { return *heartbeats_; }
-  Loop& exchange() { return *exchange_; }
+  Loop& settling() { return *settling_; }
 
   // An internal task that runs under a lease of `owner` becomes a chore.
   void add_internal(LeasedTask task);
 
-  // A queue was paused, or the scheduler stopped: exchange() looks at once what has to go back.
+  // A queue was paused, or the scheduler stopped: settling() looks at once what has to go back.
   void on_closed();
 
   // The node is about to stop: nothing is claimed any more, waiting chores are released, runs are told to stop, and
@@ -150,7 +150,6 @@ class Dispatcher {
   };
   struct Outgoing {
     ChoreId chore = 0;
-    std::string queue;
     Settlement settlement;
   };
   struct Running {
@@ -162,7 +161,7 @@ class Dispatcher {
   MonotonicTime dispatch_once(MonotonicTime now);
   MonotonicTime elevate_once(MonotonicTime now);
   MonotonicTime beat_once(MonotonicTime now);
-  MonotonicTime exchange_once(MonotonicTime now);
+  MonotonicTime settle_once(MonotonicTime now);
 
   void fill(Lane& lane, MonotonicTime now);
   std::optional<Chore> book_slot(Lane& lane, MonotonicTime now);
@@ -173,7 +172,7 @@ class Dispatcher {
   void stop(const std::vector<Running>& runs, MonotonicTime now);
 
   void send_outgoing();
-  void tell(const std::vector<Outgoing>& sent, const std::vector<SettleOutcome>& outcomes);
+  void log_refused(const std::vector<Settlement>& sent, const std::vector<SettleOutcome>& outcomes);
   void leave_closed_queues(MonotonicTime now);
   void ask_for_more(MonotonicTime now);
   bool take(Result<std::vector<LeasedTask>> tasks);
@@ -184,9 +183,12 @@ class Dispatcher {
   void let_go(Lane& lane, const Chore& chore);
   std::optional<Running> begin_stop(ChoreId chore, Held& held);
   std::size_t room() const;
+  static std::size_t busy_slots(const Lane& lane);
 
   Settlement settlement(Event event, const LeasedTask& task) const;
   Settlement settlement(const LeasedTask& task, RunEnd end);
+
+  void publish(Meter& meter);
 
   TaskStore& tasks_;
   QueueStore& queues_;
@@ -200,7 +202,7 @@ class Dispatcher {
   const std::unique_ptr<Loop> dispatching_;
   const std::unique_ptr<Loop> elevator_;
   const std::unique_ptr<Loop> heartbeats_;
-  const std::unique_ptr<Loop> exchange_;
+  const std::unique_ptr<Loop> settling_;
 
   mutable std::mutex mutex_;
   Lane own_;                        // guarded by mutex_
@@ -212,6 +214,8 @@ class Dispatcher {
   bool is_asking_ = false;          // guarded by mutex_; the claimer has a wish of ours
   MonotonicTime next_look_;         // guarded by mutex_; at paused queues
   bool is_draining_ = false;        // guarded by mutex_
+
+  std::vector<std::unique_ptr<Probe>> probes_;  // last, because they read the other members
 };
 
 }  // namespace horae

@@ -108,7 +108,7 @@ Result<Tick> Cluster::tick(const TickWish& wish) {
       }
       if (auto done = transaction.commit(); !done.ok()) return done.error();
       Tick tick = read_tick(transaction.rows(ticket)[0]);
-      tick.moves = database_.moves();
+      tick.moves = database_.changes();
       return tick;
     });
   });

@@ -2,25 +2,17 @@
 
 #include <algorithm>
 
+#include "stores/postgres/connection/statements.h"
+
 namespace horae::postgres {
 namespace {
 
-// Locks the one row of control. Every change begins with it: so they follow one another, and the count that an insert
-// sees is the true one. Whoever only reads it does not wait.
-const Sql kNextVersion{"tokens_next_version", "update control set token_version = token_version + 1"};
-const Sql kVersion{"tokens_version", "select token_version from control"};
-
-const Sql kInsert{"tokens_insert",
-                  "insert into token (id, name, role, patterns, hash, created_at)"
-                  " select $1::text, $2::text, $3::smallint, $4::text[], $5::bytea, horae_now()"
-                  " where (select count(*) from token) < $6::bigint"
-                  " on conflict do nothing returning created_at"};
-const Sql kExists{"tokens_exists", "select from token where id = $1::text"};
-const Sql kDelete{"tokens_delete", "delete from token where id = $1::text"};
-
-// Sorts them all: they are few, and read only when they changed.
-const Sql kAll{"tokens_all",
-               "select id, name, role, patterns, hash, created_at from token order by created_at, id collate \"C\""};
+const Sql kNextVersion = statement("tokens_next_version");
+const Sql kVersion = statement("tokens_version");
+const Sql kInsert = statement("tokens_insert");
+const Sql kExists = statement("tokens_exists");
+const Sql kDelete = statement("tokens_delete");
+const Sql kAll = statement("tokens_all");
 
 Blob blob_of(const TokenHash& hash) { return {{reinterpret_cast<const char*>(hash.data()), hash.size()}}; }
 

@@ -10,33 +10,34 @@ Result<void> DatabaseIdentity::admit(const Connection& connection) {
   if (incarnation_ == connection.incarnation() && !database_changed_) return {};
   database_changed_ = true;
   return Error{ErrorCode::kUnavailable,
-               "PostgreSQL was started again, or another database has taken its place: what was known of it is being "
+               "PostgreSQL was restarted, or another database has taken its place: what this node caches of it is being "
                "read again"};
 }
 
-// Whoever has waited while another one tried takes its answer: a server that hangs costs all of them its time once.
-Result<void> DatabaseIdentity::move() {
+// A caller that waited while another thread tried takes the result of that attempt: a server that hangs costs all
+// callers its time once, not one after the other.
+Result<void> DatabaseIdentity::adopt_database() {
   const std::uint64_t seen = attempts_;
-  const std::lock_guard one_at_a_time(moving_);
+  const std::lock_guard one_at_a_time(adopting_);
   if (!database_changed_) return {};
   if (attempts_ == seen) {
-    last_attempt_ = try_to_move();
+    last_attempt_ = try_to_adopt();
     ++attempts_;
   }
   return last_attempt_;
 }
 
-Result<void> DatabaseIdentity::try_to_move() {
+Result<void> DatabaseIdentity::try_to_adopt() {
   auto prepared = prepare_();
   if (!prepared.ok()) {
-    // Whatever is wrong with the database, the calls are in order and may come again.
+    // The database is at fault, not the calls: they may be repeated.
     return Error{ErrorCode::kUnavailable, prepared.error().message};
   }
   const std::unique_lock lock(in_use_);
-  forget_();
+  reset_caches_();
   const std::lock_guard admission(mutex_);
   incarnation_ = std::move(*prepared);
-  ++moves_;
+  ++changes_;
   database_changed_ = false;
   return {};
 }

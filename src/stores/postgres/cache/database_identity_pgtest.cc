@@ -315,7 +315,7 @@ TEST_F(MemoryTest, ACallThatHasNotBegunIsRunAgain) {
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(prepared_, 1);
   EXPECT_EQ(forgotten_, 1);
-  EXPECT_EQ(database_.moves(), 1U);
+  EXPECT_EQ(database_.changes(), 1U);
 }
 
 TEST_F(MemoryTest, ACallThatHasBegunIsNot) {

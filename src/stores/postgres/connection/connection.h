@@ -60,8 +60,8 @@ class Connection {
   // connection's beginning, and a transaction that comes to another one fails.
   const std::string& incarnation() const { return incarnation_; }
 
-  // A transaction has failed because it came to another one.
-  bool is_elsewhere() const { return database_changed_; }
+  // True once a transaction has failed because the pooler led it to another database.
+  bool database_changed() const { return database_changed_; }
 
   // The settings of the server that lose acknowledged work and were off when the connection was made: of fsync,
   // full_page_writes and synchronous_commit.

@@ -54,13 +54,13 @@ Result<std::unique_ptr<Connection>> Pool::make() {
 
 void Pool::give_back(Pooled lent) {
   std::vector<Pooled> old;  // hang up without the mutex
-  const bool is_elsewhere = lent.connection && lent.connection->is_elsewhere();
+  const bool database_changed = lent.connection && lent.connection->database_changed();
   if (lent.connection && !lent.connection->usable()) lent.connection.reset();
   {
     const std::lock_guard lock(mutex_);
     ++free_places_;
     const bool is_current = lent.generation == generation_;
-    if (is_elsewhere && is_current) old.swap(idle_);  // they are as well, most likely
+    if (database_changed && is_current) old.swap(idle_);  // most likely they lead to the old database, too
     if (lent.connection && is_current) idle_.push_back(std::move(lent));
   }
   freed_.notify_one();

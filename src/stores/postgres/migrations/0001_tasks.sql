@@ -1,4 +1,4 @@
--- Tasks, queues and what is said to the whole cluster. See docs/adr/0007-postgres-layout.md for why the tables are cut this way.
+-- Tasks, queues and what is said to the whole cluster. See docs/internals/adr/0007-postgres-layout.md for why the tables are cut this way.
 --
 -- A task has a number, `seq`: its day (days since 1970) << 40 | a counter. Where the task stands is told by which table holds the
 -- range [lo, hi] with its number: delayed (scheduled), run (ready), lease (running) or outcome (finished), always exactly one. A

@@ -10,6 +10,7 @@
 #include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/trail.h"
 #include "stores/postgres/connection/values.h"
+#include "model/effect.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::postgres {
