@@ -48,7 +48,7 @@ TEST(MemberCount, CountsMembersOfAnyType) {
 
 TEST(TaskFields, AreWhatATaskIsWrittenWithAndWhatItsSchemaHas) {
   std::string json;
-  append_task(json, {.queue = "mail", .spec = "1"});
+  append_task(json, Task{.queue = "mail", .spec = "1", .history = History()});
   EXPECT_THAT(keys_of(member_of(schema_of("Task"), "properties")), ElementsAreArray(keys_of(json)));
   json.clear();
   append_leased_task(json, {.queue = "mail", .spec = "1"});
@@ -57,7 +57,7 @@ TEST(TaskFields, AreWhatATaskIsWrittenWithAndWhatItsSchemaHas) {
 
 TEST(TaskFields, ATaskInAListLacksNothingThatItsSchemaRequires) {
   std::string json;
-  append_task(json, {.queue = "mail", .spec = "1"}, false);
+  append_task(json, Task{.queue = "mail", .spec = "1", .history = History()}, false);
   const std::vector<std::string> written = keys_of(json);
   const std::string task = schema_of("Task");
   for (const std::string_view name : scan_array(member_of(task, "required")).value()) {

@@ -128,7 +128,7 @@ TEST(TaskView, ShowsJsonOfClientsAsItsExactBytesAndLeavesAbsentValuesOut) {
   EXPECT_THAT(all, HasSubstr(R"({"at":1.0})"));
   EXPECT_THAT(all, HasSubstr("exponential, delay 2s, factor 3, cap 10m, jitter 0.5"));
   EXPECT_THAT(all, HasSubstr(R"(no_disk: the disk is full {"free":12})"));
-  const std::string least = shown(json_of({.queue = "mail", .spec = "null"}));
+  const std::string least = shown(json_of({.queue = "mail", .spec = "null", .history = History()}));
   EXPECT_THAT(least, HasSubstr("spec        null\n"));
   EXPECT_THAT(least, HasSubstr("retry       none\n"));
   EXPECT_THAT(least, Not(HasSubstr("result")));
