@@ -82,7 +82,7 @@ bench/store: setup-test ## Measure the stores beside their floors, and the combi
 	@cd build && release/bench/postgres_bench
 
 .PHONY: bench/layouts
-bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/adr/0006)
+bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/internals/adr/0006)
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target sqlite_layouts
 	@cd build && release/bench/sqlite_layouts
@@ -116,7 +116,7 @@ chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for M
 	@cmake --build --preset release --parallel $(JOBS) --target horae_chaos
 	@build/release/tests/chaos/horae_chaos $$(( $(MINUTES) * 60 )) $(SEED)
 
-# The simulator; docs/testing.md explains it.
+# The simulator; docs/internals/testing.md explains it.
 .PHONY: build-sim
 build-sim: setup-test
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
@@ -136,9 +136,9 @@ sim/mutants: build-sim ## Plant bugs one by one and show how many worlds find ea
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew
-	@build/release/tools/state_machine_doc > docs/state_machine.md
-	@build/release/src/cli/horae manual configuration > docs/configuration.md
-	@build/release/src/cli/horae manual page > docs/man/horae.1
+	@build/release/tools/state_machine_doc > docs/reference/state_machine.md
+	@build/release/src/cli/horae manual configuration > docs/reference/configuration.md
+	@build/release/src/cli/horae manual page > docs/reference/horae.1
 
 .PHONY: clean
 clean: ## Remove everything that was built

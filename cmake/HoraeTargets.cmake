@@ -32,7 +32,7 @@ function(horae_test_code target)
     target_precompile_headers(${target} REUSE_FROM horae_precompiled_testing)
   endif()
 endfunction()
-set(HORAE_TEST_OPTIONS -O0 -U_FORTIFY_SOURCE -fno-stack-clash-protection -fno-stack-protector)
+set(HORAE_TEST_OPTIONS -O0 "SHELL:-U_FORTIFY_SOURCE" -fno-stack-clash-protection -fno-stack-protector)
 
 # horae_library(base SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...])
 # The static library horae_base of the folder src/base. Its sources include headers as "base/a.h".

@@ -3,7 +3,7 @@
 
     tools/check_hardening.py build/release/horae
 
-It looks at what the linker left in the file, because a flag that was given may still have had no effect.
+It inspects the linked file, because a compiler or linker flag may have had no effect.
 """
 
 import os
@@ -30,7 +30,7 @@ def missing_hardening(path: str) -> list[str]:
 
     missing = []
     if "PIE" not in flags:
-        missing.append("it is not position independent: compile with -fPIE and link with -pie")
+        missing.append("not position independent: compile with -fPIE and link with -pie")
     if "GNU_RELRO" not in segments:
         missing.append("no RELRO: link with -Wl,-z,relro")
     if "(BIND_NOW)" not in dynamic and "BIND_NOW" not in flags and "NOW" not in flags:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the sources to the rules of docs/architecture.md that a compiler does not know.
+"""Checks the rules of docs/internals/architecture.md that a compiler does not.
 
     tools/check_layers.py          prints "path:line: what is wrong (the rule)" for each fault, and then exits with 1
 
 The rules are the tables below; the code after them only applies them. Paths are relative to the root of the repository
-and may have wildcards, where * also matches slashes.
+and may contain wildcards; * also matches slashes.
 """
 
 import re
@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-# The folders of src/. A folder includes itself and what stands before it; those in one row do not see each other.
+# The folders of src/. A folder may include itself and earlier rows; folders of one row must not include each other.
 LAYERS = (
     ("base",),
     ("model",),
@@ -25,13 +25,13 @@ LAYERS = (
     ("cli",),
 )
 
-# Subfolders that do not see each other. They see the files beside them, which in turn do not see them.
+# Subfolders that must not include each other. They may include the files of their parent folder, but not vice versa.
 APART = {"stores": ("sqlite", "postgres")}
 
-# Folders that see less than their layer allows: the HTTP server knows no task.
+# Folders that may include less than their layer allows: the HTTP server does not depend on tasks.
 BLIND = {"http": ("model",)}
 
-# A folder of src/ holds at most so many units. A unit is a header with its source; tests stand beside it.
+# The limit of units in a folder of src/. A unit is a header with its source; its tests do not count.
 MAX_UNITS = 20
 
 
@@ -41,7 +41,7 @@ class Library(NamedTuple):
     places: tuple[str, ...]
 
 
-# A library's headers are wrapped in one place of src/.
+# Only one place in src/ includes the headers of a library.
 LIBRARIES = (
     Library("libpq", r"(postgresql/)?(libpq-\w+|postgres_ext|pg_config\w*)\.h|(postgresql/)?libpq/.*",
             ("src/stores/postgres/*",)),
@@ -53,14 +53,14 @@ LIBRARIES = (
     Library("Boost.Beast", r"boost/beast(\.hpp|/.*)", ("src/http/*",)),
 )
 
-# Regular expressions for code. FREE keeps out members of the same name: clock.time(), queue->rand().
+# Regular expressions for code. FREE excludes members of the same name: clock.time(), queue->rand().
 FREE = r"(?<![\w.>])"
 SLEEPING = (
     r"\b(thrd_sleep|sleep_(for|until))\b",
     FREE + r"u?sleep(?=\s*\()",
     r"\b(clock_)?nanosleep\b",
 )
-ASKING_THE_TIME = (
+READING_THE_TIME = (
     r"\b(system|steady|file|utc|tai|gps)_clock\s*::\s*now\b",
     r"\bhigh_resolution_clock\b",
     r"\b(clock_gettime|gettimeofday|timespec_get)\b",
@@ -85,21 +85,21 @@ class Ban(NamedTuple):
     rule: str
 
 
-# A test's suffix names the service that it needs.
+# The suffix of a test's file names the service that the test needs.
 TEST_SUFFIXES = ("_test.cc", "_pgtest.cc", "_kafkatest.cc")
 TESTS_IN_SRC = tuple("src/*" + suffix for suffix in TEST_SUFFIXES)
 
 BANS = (
-    Ban(SLEEPING + ASKING_THE_TIME, ("src/*",),
+    Ban(SLEEPING + READING_THE_TIME, ("src/*",),
         ("src/base/clock.cc", "src/base/bounded_queue.h", "src/base/waker.cc", "src/http/timers.*", "src/app/*", *TESTS_IN_SRC),
-        "time is injected: take a Clock; only base/clock.cc, base/bounded_queue.h, base/waker.cc, http/timers and app ask the system"),
+        "time is injected: take a Clock; only base/clock.cc, base/bounded_queue.h, base/waker.cc, http/timers and app use the system's"),
     Ban(SLEEPING, (*TESTS_IN_SRC, "tests/*"), ("tests/support/*",),
         "no sleeps as synchronisation: use a ManualClock or wait for the event itself"),
     Ban(RANDOMNESS, ("src/*",), ("src/base/random.*",),
-        "randomness is injected: take a Random; only base/random asks the system"),
+        "randomness is injected: take a Random; only base/random uses the system's"),
 )
 
-# The public API stands on these alone (C++20).
+# The headers that the public API may include (C++20).
 STANDARD_HEADERS = frozenset("""
     algorithm any array atomic barrier bit bitset charconv chrono codecvt compare complex concepts condition_variable
     coroutine deque exception execution filesystem format forward_list fstream functional future initializer_list
@@ -114,7 +114,7 @@ STANDARD_HEADERS = frozenset("""
 
 OTHER_CXX_SUFFIXES = (".c", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp")
 
-# CMake commands that name a source without building it.
+# CMake commands that mention a source without building it.
 CMAKE_MENTIONS = r"(?i)\b(message|set_source_files_properties|set_tests_properties)\s*\([^()]*\)"
 
 
@@ -168,7 +168,7 @@ def includes_of(text: str, code: str) -> Iterator[Include]:
     for found in INCLUDE.finditer(code):
         name = INCLUDED_NAME.match(text, found.end())
         line = line_of(text, found.start())
-        # A macro may stand here, which this tool cannot follow: an empty name is refused below.
+        # A macro, which this tool cannot expand, gives an empty name, which is refused below.
         yield Include(line, (name[1] or name[2] or "") if name else "", bool(name and name[1]))
 
 
@@ -195,30 +195,30 @@ def is_test(path: str) -> bool:
 LAYER_OF = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 
 
-def may_see(folder: str) -> list[str]:
-    """Other folders that `folder` may include, lowest first."""
+def may_include(folder: str) -> list[str]:
+    """The other folders that `folder` may include, lowest first."""
     return [other for row in LAYERS[: LAYER_OF[folder]] for other in row if other not in BLIND.get(folder, ())]
 
 
 def subfolder(parts: list[str]) -> str:
-    """`sqlite` for stores/sqlite/x.h, nothing for stores/x.h and for folders without a wall inside."""
+    """`sqlite` for stores/sqlite/x.h, empty for stores/x.h and for folders without separated subfolders."""
     return parts[1] if len(parts) > 2 and parts[1] in APART.get(parts[0], ()) else ""
 
 
 def layer_fault(includer: str, included: str) -> tuple[str, str] | None:
-    """What is wrong with src/`includer` including src/`included`, and the rule."""
+    """The fault, if any, of src/`includer` including src/`included`, and the rule."""
     source, target = includer.split("/"), included.split("/")
     folder, other = source[0], target[0]
     if other not in LAYER_OF:
         return f'includes "{included}", but src/{other} is not a layer', "see LAYERS in tools/check_layers.py"
-    if folder != other and other not in may_see(folder):
-        sees = ", ".join(may_see(folder)) or "itself"
+    if folder != other and other not in may_include(folder):
+        allowed = ", ".join(may_include(folder)) or "itself"
         where = ("hidden from" if other in BLIND.get(folder, ()) else
                  "beside" if LAYER_OF[folder] == LAYER_OF[other] else "above")
-        return f'includes "{included}", but {other} is {where} {folder}', f"{folder} sees only {sees}"
+        return f'includes "{included}", but {other} is {where} {folder}', f"{folder} may include only {allowed}"
     if folder == other and subfolder(target) not in ("", subfolder(source)):
         return (f'includes "{included}" from outside {other}/{subfolder(target)}',
-                f"{' and '.join(APART[folder])} do not see each other, and what they share in {folder} sees neither")
+                f"{' and '.join(APART[folder])} must not include each other, and {folder} itself includes neither")
     return None
 
 
@@ -238,41 +238,41 @@ OUR_HEADER = re.compile(r"\w+(/\w+)*/\w+\.h")
 
 def quoted_fault(root: Path, path: str, name: str) -> tuple[str, str] | None:
     if not OUR_HEADER.fullmatch(name):
-        return f'includes "{name}"', 'our own headers are "folder/file.h", all others stand in <>'
+        return f'includes "{name}"', 'our own headers are included as "folder/file.h", all others in <>'
     first = name.split("/")[0]
     if first == "tests":
         if not (is_test(path) and name.startswith("tests/support/")):
-            return f'includes "{name}"', "only tests include from tests/, and only from tests/support/"
+            return f'includes "{name}"', "only tests may include tests/, and only tests/support/"
         home = root
     elif first == "horae":
         home = root / "include"
     elif path.startswith("include/"):
-        return f'includes "{name}"', "the public API stands on standard headers and itself"
+        return f'includes "{name}"', "the public API may include standard headers and itself"
     else:
         fault = layer_fault(path.removeprefix("src/"), name)
         if fault:
             return fault
         home = root / "src"
-    return None if (home / name).is_file() else (f'includes "{name}", which does not exist', "includes name real files")
+    return None if (home / name).is_file() else (f'includes "{name}", which does not exist', "includes must name existing files")
 
 
 def angled_fault(root: Path, path: str, name: str) -> tuple[str, str] | None:
     if path.startswith("include/"):
         if name not in STANDARD_HEADERS:
-            return f"includes <{name}>", "the public API stands on standard C++ headers and itself"
+            return f"includes <{name}>", "the public API may include standard C++ headers and itself"
     elif any((root / home / name).is_file() for home in ("src", "include")):
-        return f"includes <{name}>", "our own headers stand in quotes, where the layers are checked"
+        return f"includes <{name}>", "include our own headers in quotes, so that the layers are checked"
     return None
 
 
 def include_faults(root: Path, path: str, include: Include) -> Iterator[Fault]:
     if not include.name:
-        yield Fault(path, include.line, "includes what this tool cannot read", "an include names a file")
+        yield Fault(path, include.line, "includes something that this tool cannot read", "an include must name a file")
         return
     for library in LIBRARIES:
         if path.startswith("src/") and re.fullmatch(library.header, include.name) and not matches(path, library.places):
             yield Fault(path, include.line, f"includes {include.name}",
-                        f"{library.name} is wrapped in {', '.join(library.places)} only")
+                        f"only {', '.join(library.places)} may include {library.name}")
     fault = (quoted_fault if include.quoted else angled_fault)(root, path, include.name)
     if fault:
         yield Fault(path, include.line, *fault)
@@ -292,7 +292,7 @@ def call_faults(path: str, code: str) -> Iterator[Fault]:
 def pragma_faults(path: str, code: str) -> Iterator[Fault]:
     if path.endswith(".h") and not re.match(r"\s*#[ \t]*pragma[ \t]+once\b", code):
         start = len(code) - len(code.lstrip())
-        yield Fault(path, line_of(code, start), "does not begin with #pragma once", "each header is read once")
+        yield Fault(path, line_of(code, start), "does not begin with #pragma once", "every header needs it")
 
 
 def place_faults(root: Path) -> Iterator[Fault]:
@@ -301,11 +301,11 @@ def place_faults(root: Path) -> Iterator[Fault]:
         if entry.is_dir() and entry.name not in LAYER_OF and any(file.is_file() for file in entry.rglob("*")):
             yield Fault(path, 1, "is not a layer", "see LAYERS in tools/check_layers.py")
         if entry.is_file() and entry.suffix in (".h", ".cc"):
-            yield Fault(path, 1, "is in no folder", "each source belongs to a layer")
+            yield Fault(path, 1, "is in no folder", "every source belongs to a layer")
 
 
 def lists_above(root: Path, file: Path) -> Path:
-    """The nearest CMakeLists.txt, below src/ or tests/; the one of the file's own folder if there is none."""
+    """The nearest CMakeLists.txt above the file, below the root; if there is none, the one of the file's folder."""
     for folder in file.parents:
         if folder.parent == root:
             break
@@ -315,7 +315,7 @@ def lists_above(root: Path, file: Path) -> Path:
 
 
 def build_faults(root: Path, paths: list[str]) -> Iterator[Fault]:
-    """Sources that the nearest CMakeLists.txt above them does not build."""
+    """Sources that the nearest CMakeLists.txt does not build."""
     named: dict[Path, set[str]] = {}
     for path in paths:
         if not is_test(path) and not (path.startswith("src/") and path.endswith(".cc")):
@@ -324,12 +324,12 @@ def build_faults(root: Path, paths: list[str]) -> Iterator[Fault]:
         if lists not in named:
             named[lists] = set(re.split(r'[\s()";]+', re.sub(CMAKE_MENTIONS, " ", cmake_of(lists))))
         if (root / path).relative_to(lists.parent).as_posix() not in named[lists]:
-            yield Fault(path, 1, f"is not named in {lists.relative_to(root).as_posix()}",
-                        "what is not built is not checked")
+            yield Fault(path, 1, f"is missing in {lists.relative_to(root).as_posix()}",
+                        "a source that is not built is not checked")
 
 
 def reach_faults(root: Path) -> Iterator[Fault]:
-    """CMakeLists.txt files that the build never reads, with all that they name."""
+    """CMakeLists.txt files that the build never reads."""
     reached, waiting = set(), [root.resolve()]
     while waiting:
         folder = waiting.pop()
@@ -341,7 +341,7 @@ def reach_faults(root: Path) -> Iterator[Fault]:
         for lists in sorted((root / top).rglob("CMakeLists.txt")):
             if lists.parent.resolve() not in reached:
                 yield Fault(lists.relative_to(root).as_posix(), 1, "is not read by the build",
-                            "add_subdirectory leads to each folder")
+                            "add it by add_subdirectory")
 
 
 def files_of(root: Path) -> list[str]:
@@ -350,7 +350,7 @@ def files_of(root: Path) -> list[str]:
 
 
 def check(root: Path) -> tuple[int, list[Fault]]:
-    """How many C++ files there are below `root`, and what is wrong with them."""
+    """The number of C++ files below `root`, and their faults."""
     files = files_of(root)
     paths = [path for path in files if path.endswith((".h", ".cc"))]
     faults = [*place_faults(root), *unit_faults(paths), *build_faults(root, paths), *reach_faults(root)]
@@ -362,7 +362,7 @@ def check(root: Path) -> tuple[int, list[Fault]]:
         code = code_of(text)
         faults += call_faults(path, code)
         if path.startswith("tests/"):
-            continue  # tests/ looks at all layers from outside
+            continue  # tests/ may include all layers
         faults += pragma_faults(path, code)
         if path.startswith("include/") or path.split("/")[1] in LAYER_OF:
             for include in includes_of(text, code):

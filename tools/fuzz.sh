@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs each fuzz target for the given number of minutes, from its seeds and from what earlier runs found.
+# Runs each fuzz target for the given number of minutes, starting from its corpus and the inputs that earlier runs found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=$((${1:?usage: tools/fuzz.sh MINUTES} * 60))

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
-# Checks layout, layers, scripts and, with clang-tidy, the sources. Runs every check before it fails, and names the fix.
-# Tests are left to the compilers' warnings: GoogleTest's and RapidCheck's macros cost clang-tidy minutes and find nothing.
+# Checks format, layers, scripts and, with clang-tidy, the sources. Runs every check before it fails, and names the fixes.
+# clang-tidy skips the tests: it would spend minutes in GoogleTest's and RapidCheck's macros and find nothing. The
+# compilers' warnings cover them.
 #
-# clang-tidy is slow, so build/lint/ remembers what each source that passed looked like, with all of our headers that it
-# includes; a source that still looks the same is not checked again. `rm -r build/lint` makes it forget.
+# clang-tidy is slow, so build/lint/ caches a hash of each source that passed, including all of our headers that it
+# includes; unchanged sources are skipped. `rm -r build/lint` empties the cache.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-readonly database=build/release/compile_commands.json
+readonly built=build/release/compile_commands.json
+readonly database=build/lint/compile_commands.json  # the same for Clang, which cannot read GCC's precompiled headers
 readonly jobs=2
 export stamps=build/lint
 export PYTHONPYCACHEPREFIX=$stamps/pycache
 mkdir -p "$stamps"
 
 failed=()
-# check NAME FIX COMMAND...: runs the command and keeps its failure for the end.
+# check NAME FIX COMMAND...: runs the command and records its failure.
 check() {
   local name=$1 fix=$2
   shift 2
@@ -22,15 +24,15 @@ check() {
   "$@" || failed+=("$name: $fix")
 }
 
-# Our files (tracked or new, but not ignored) that match, each ended by a zero byte. A tracked file may be gone from the
-# disk.
+# Prints our files (tracked, or new and not ignored) that match, each ended by a NUL byte. Skips tracked files that have
+# been deleted.
 ours() {
   git ls-files -z --cached --others --exclude-standard -- "$@" | sort -zu |
     while IFS= read -r -d '' file; do if [[ -f $file ]]; then printf '%s\0' "$file"; fi; done
 }
 
-# One line for each file: clang-format itself prints three for each place, and nobody mends those by hand.
-layout() {
+# Prints one line for each file: clang-format prints three for each place, and `make format` fixes them all anyway.
+format() {
   local output
   output=$(ours '*.h' '*.cc' | xargs -0 -r clang-format-14 --dry-run -Werror 2>&1) && return
   grep -E '^[^ :]+:[0-9]+:[0-9]+: error: ' <<<"$output" | sort -t: -u -k1,1 || echo "$output"
@@ -40,8 +42,8 @@ layout() {
 scripts() { ours '*.sh' '.ci/run' | xargs -0 -r shellcheck -x; }
 python() { ours '*.py' | xargs -0 -r python3 -m py_compile; }
 
-# Prints "key path" for each source in src/. The key changes with all that could change what clang-tidy says, save the
-# system's headers.
+# Prints "key path" for each source in src/. The key covers everything that affects clang-tidy's findings except system
+# headers.
 sources_with_keys() {
   PYTHONPATH=tools python3 - "$database" "$(clang-tidy-14 --version)" <<'END'
 import hashlib, json, os, sys
@@ -77,7 +79,7 @@ for path in sorted(Path("src").rglob("*.cc")):
     if path.stem.endswith("test"):
         continue
     if str(path) not in commands:
-        print(f"{path}: is not in {database}: run cmake --preset release -DHORAE_TESTS=ON", file=sys.stderr)
+        print(f"{path}: is not in {database}: name it in a CMakeLists.txt of src/", file=sys.stderr)
         left_out = True
         continue
     digest = hashlib.sha256(repr([version, Path(".clang-tidy").read_text(), commands[str(path)]]).encode())
@@ -88,18 +90,18 @@ sys.exit(left_out)
 END
 }
 
-# tidy_one "key path". Prints nothing if all is well.
+# tidy_one "key path". Prints nothing if there are no findings.
 tidy_one() {
   local key=${1%% *} path=${1#* } output
   local stamp=$stamps/${path//\//-}.stamp
   if [[ -f $stamp && $(<"$stamp") == "$key" ]]; then return 0; fi
-  # The database is GCC's, which has warnings that Clang does not know.
+  # The compile commands are GCC's, with warning flags that Clang does not have.
   if output=$(clang-tidy-14 -p "$(dirname "$database")" --quiet \
     --extra-arg=-Wno-unknown-warning-option "$path" 2>&1); then
     echo "$key" >"$stamp"
     return 0
   fi
-  # One write, so that two jobs do not mix their lines. The counts of suppressed warnings are of no use to anyone.
+  # One write, so that two jobs do not mix their lines. Without the counts of suppressed warnings, which say nothing.
   printf '%s\n' "$(grep -vE '^[0-9]+ (warnings?|errors?)( and [0-9]+ errors?)? generated\.$' <<<"$output")"
   return 1
 }
@@ -108,24 +110,25 @@ export -f tidy_one
 
 tidy() {
   local sources complete=true
-  if [[ ! -f $database ]]; then
-    echo "there is no $database: run cmake --preset release" >&2
+  if [[ ! -f $built ]]; then
+    echo "$built not found: run cmake --preset release -DHORAE_TESTS=ON" >&2
     return 1
   fi
+  sed -E 's#-Winvalid-pch -include [^ ]*/cmake_pch[.]hxx##; s#-fpch-preprocess##' "$built" >"$database"
   sources=$(sources_with_keys) || complete=false
   # shellcheck disable=SC2016  # the inner shell expands $1
   xargs -r -d '\n' -n 1 -P "$jobs" bash -c 'tidy_one "$1"' _ <<<"$sources" && $complete
 }
 
-check layout "make format" layout
-check layers "move the code to where it belongs (docs/architecture.md)" tools/check_layers.py
+check format "make format" format
+check layers "move the code to where it belongs (docs/internals/architecture.md)" tools/check_layers.py
 check statements "comment or use each statement (src/stores/statements.h)" tools/check_statements.py
-check "shell scripts" "mend them as shellcheck says" scripts
-check "python scripts" "mend the syntax" python
-check clang-tidy "mend the code, or write // NOLINT(check) with the reason" tidy
+check "shell scripts" "fix them as shellcheck says" scripts
+check "python scripts" "fix the syntax" python
+check clang-tidy "fix the code, or write // NOLINT(check) with the reason" tidy
 
 if ((${#failed[@]} > 0)); then
   printf 'lint: FAILED %s\n' "${failed[@]}" >&2
   exit 1
 fi
-echo "lint: all is well"
+echo "lint: no faults"

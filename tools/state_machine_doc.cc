@@ -1,4 +1,4 @@
-// Prints docs/state_machine.md from the table in src/model/state.cc. `make docs` writes it, a test compares it.
+// Prints docs/reference/state_machine.md from the table in src/model/state.cc. `make docs` writes it, a test compares it.
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/quote.h"
 #include "api/routes/routes.h"
+#include "base/quote.h"
 #include "http/uri.h"
 
 namespace horae {

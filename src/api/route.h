@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/access/principal.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "http/message.h"
-#include "api/access/principal.h"
 #include "http/problem.h"
 #include "http/responder.h"
 

@@ -67,7 +67,7 @@ Result<Config> load_config(const ConfigSources& sources);
 // the store is printed as given, including a password.
 std::string print_config(const Config& config);
 
-// The reference of all settings in Markdown, generated from the same table.
+// The reference of all settings in Markdown, docs/reference/configuration.md, generated from the same table.
 std::string configuration_document();
 
 }  // namespace horae

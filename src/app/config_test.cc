@@ -307,10 +307,10 @@ TEST(Settings, HaveUniqueNamesAndDescriptions) {
 }
 
 TEST(Settings, AreDocumentedAsInTheTable) {
-  std::ifstream file(HORAE_SOURCE_DIR "/docs/configuration.md");
+  std::ifstream file(HORAE_SOURCE_DIR "/docs/reference/configuration.md");
   const std::string written(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(written, configuration_document())
-      << "run: horae manual configuration > docs/configuration.md, and commit the result";
+      << "run: horae manual configuration > docs/reference/configuration.md, and commit the result";
 }
 
 }  // namespace

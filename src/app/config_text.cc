@@ -1,4 +1,4 @@
-// The table of settings as text: a TOML file, and docs/configuration.md.
+// The table of settings as text: a TOML file, and docs/reference/configuration.md.
 
 #include <fmt/format.h>
 
@@ -123,7 +123,7 @@ What has no setting here, and why:
 }  // namespace
 
 std::string print_config(const Config& config) {
-  std::string text = comment("Configuration of Horae. docs/configuration.md explains where values come from.");
+  std::string text = comment("Configuration of Horae. docs/reference/configuration.md explains where values come from.");
   std::string table;
   for (const Setting& setting : settings()) {
     text += "\n";

@@ -1,4 +1,4 @@
-// A queue between threads that has a limit and an end.
+// A bounded blocking queue between threads that can be closed.
 #pragma once
 
 #include <condition_variable>
@@ -13,42 +13,42 @@
 
 namespace horae {
 
-// First in, first out. Once closed, it takes nothing more and gives out what it still holds; then every pop says that
-// it is over. What was pushed successfully is popped exactly once, unless the queue is destroyed first.
+// First in, first out. A closed queue refuses every push and can still be drained; once it is empty, every pop returns
+// nothing. What was pushed successfully is popped exactly once, unless the queue is destroyed first.
 //
-// Threads: every member may be called from any thread at once; the destructor by one, after the others have left.
+// Thread-safe; no call may be in progress when the destructor runs.
 template <typename T>
 class BoundedQueue {
  public:
   // `capacity` is above 0.
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {
-    HORAE_CHECK(capacity > 0, "a queue without room would block for ever");
+    HORAE_CHECK(capacity > 0, "a queue without room would block forever");
   }
   BoundedQueue(const BoundedQueue&) = delete;
   BoundedQueue& operator=(const BoundedQueue&) = delete;
 
-  // Waits for room. False if the queue is closed: the value was not taken, and is left as it was.
+  // Blocks while the queue is full. False if the queue is closed; `value` is then left unchanged.
   [[nodiscard]] bool push(T&& value) {
     std::unique_lock lock(mutex_);
     has_room_.wait(lock, [this] { return closed_ || items_.size() < capacity_; });
     return put(lock, std::move(value));
   }
 
-  // Does not wait. False if there is no room or the queue is closed: the value was not taken, and is left as it was.
+  // Does not block. False if the queue is full or closed; `value` is then left unchanged.
   [[nodiscard]] bool try_push(T&& value) {
     std::unique_lock lock(mutex_);
     if (items_.size() >= capacity_) return false;
     return put(lock, std::move(value));
   }
 
-  // Waits for a value. Nothing if the queue is closed and empty.
+  // Blocks until there is a value. Nothing if the queue is closed and empty.
   std::optional<T> pop() {
     auto some = pop_some(1);
     if (some.empty()) return std::nullopt;
     return std::move(some.front());
   }
 
-  // Does not wait. Nothing if the queue is empty.
+  // Does not block. Nothing if the queue is empty.
   std::optional<T> try_pop() {
     std::unique_lock lock(mutex_);
     auto some = take(lock, 1);
@@ -56,15 +56,16 @@ class BoundedQueue {
     return std::move(some.front());
   }
 
-  // Waits for at least one value, then takes what is there, `max` at most. Empty if the queue is closed and empty.
+  // Blocks until there is a value, then takes all that are queued, `max` at most. Empty if the queue is closed and
+  // empty.
   std::vector<T> pop_some(std::size_t max) {
-    HORAE_CHECK(max > 0, "a batch of none would look like the end of the queue");
+    HORAE_CHECK(max > 0, "an empty batch would look like the end of the queue");
     std::unique_lock lock(mutex_);
     has_items_.wait(lock, [this] { return closed_ || !items_.empty(); });
     return take(lock, max);
   }
 
-  // May be called more than once. Wakes all who wait.
+  // Idempotent. Wakes every blocked caller.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -102,7 +103,7 @@ class BoundedQueue {
       items_.pop_front();
     }
     lock.unlock();
-    // More than one place may have become free, so more than one pusher may go on.
+    // Several places became free, so several blocked pushes may continue.
     if (some.size() == 1) has_room_.notify_one();
     if (some.size() > 1) has_room_.notify_all();
     return some;

@@ -19,14 +19,14 @@ struct Item {
   int number = 0;
 };
 
-// What one consumer got, in its order.
+// The items that one consumer got, in order.
 using Haul = std::vector<Item>;
 
 void produce(BoundedQueue<Item>& queue, int producer, int count) {
   for (int number = 0; number < count; ++number) EXPECT_TRUE(queue.push({producer, number}));
 }
 
-// Takes single values and batches in turn until the queue is over.
+// Takes single values and batches alternately until the queue is closed and empty.
 Haul consume(BoundedQueue<Item>& queue) {
   Haul haul;
   while (true) {
@@ -55,7 +55,7 @@ std::vector<Haul> run(BoundedQueue<Item>& queue, int producers, int consumers, i
   return hauls;
 }
 
-TEST(BoundedQueue, GivesOutWhatWasPushedInOrder) {
+TEST(BoundedQueue, PopsInTheOrderOfPushes) {
   BoundedQueue<int> queue(3);
   EXPECT_TRUE(queue.push(1));
   EXPECT_TRUE(queue.push(2));
@@ -67,7 +67,7 @@ TEST(BoundedQueue, GivesOutWhatWasPushedInOrder) {
   EXPECT_EQ(queue.try_pop(), std::nullopt);
 }
 
-TEST(BoundedQueue, TakesWhatIsThereUpToTheLimitOfTheBatch) {
+TEST(BoundedQueue, PopsBatchesUpToTheirLimit) {
   BoundedQueue<int> queue(5);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(queue.push(int{i}));
 
@@ -75,7 +75,7 @@ TEST(BoundedQueue, TakesWhatIsThereUpToTheLimitOfTheBatch) {
   EXPECT_THAT(queue.pop_some(9), ElementsAre(2, 3, 4));
 }
 
-TEST(BoundedQueue, RefusesWhatDoesNotFitAndLeavesTheValueAlone) {
+TEST(BoundedQueue, RefusesPushesWhenFullAndKeepsTheValueUnchanged) {
   BoundedQueue<std::unique_ptr<int>> queue(1);
   auto second = std::make_unique<int>(2);
   EXPECT_TRUE(queue.try_push(std::make_unique<int>(1)));
@@ -89,7 +89,7 @@ TEST(BoundedQueue, RefusesWhatDoesNotFitAndLeavesTheValueAlone) {
   EXPECT_EQ(**queue.pop(), 2);
 }
 
-TEST(BoundedQueue, GivesOutTheRestAfterCloseAndThenSaysThatItIsOver) {
+TEST(BoundedQueue, DrainsAfterCloseAndThenReturnsNothing) {
   BoundedQueue<int> queue(3);
   EXPECT_TRUE(queue.push(1));
   EXPECT_TRUE(queue.push(2));
@@ -105,7 +105,7 @@ TEST(BoundedQueue, GivesOutTheRestAfterCloseAndThenSaysThatItIsOver) {
   EXPECT_THAT(queue.pop_some(4), IsEmpty());
 }
 
-TEST(BoundedQueue, TakesNothingOnceClosedAndLeavesTheValueAlone) {
+TEST(BoundedQueue, RefusesPushesWhenClosedAndKeepsTheValueUnchanged) {
   BoundedQueue<std::unique_ptr<int>> queue(3);
   auto value = std::make_unique<int>(1);
   queue.close();
@@ -116,10 +116,10 @@ TEST(BoundedQueue, TakesNothingOnceClosedAndLeavesTheValueAlone) {
   EXPECT_EQ(queue.size(), 0U);
 }
 
-// Whether the others already wait when the queue closes is left to chance, so it is tried often. A lost wake-up hangs.
+// Whether the threads already block when the queue closes is left to chance, hence the rounds. A lost wake-up hangs.
 constexpr int kRounds = 200;
 
-TEST(BoundedQueue, WakesAllWhoWaitForValuesWhenClosed) {
+TEST(BoundedQueue, WakesBlockedConsumersWhenClosed) {
   for (int round = 0; round < kRounds; ++round) {
     BoundedQueue<int> queue(1);
     std::jthread first([&queue] { EXPECT_EQ(queue.pop(), std::nullopt); });
@@ -128,7 +128,7 @@ TEST(BoundedQueue, WakesAllWhoWaitForValuesWhenClosed) {
   }
 }
 
-TEST(BoundedQueue, WakesAllWhoWaitForRoomWhenClosed) {
+TEST(BoundedQueue, WakesBlockedProducersWhenClosed) {
   for (int round = 0; round < kRounds; ++round) {
     BoundedQueue<int> queue(1);
     EXPECT_TRUE(queue.push(1));
@@ -138,7 +138,7 @@ TEST(BoundedQueue, WakesAllWhoWaitForRoomWhenClosed) {
   }
 }
 
-TEST(BoundedQueue, LetsAllGoOnForWhomABatchMadeRoom) {
+TEST(BoundedQueue, WakesEveryProducerThatABatchMadeRoomFor) {
   for (int round = 0; round < kRounds; ++round) {
     BoundedQueue<int> queue(2);
     EXPECT_TRUE(queue.push(0));
@@ -149,14 +149,14 @@ TEST(BoundedQueue, LetsAllGoOnForWhomABatchMadeRoom) {
   }
 }
 
-TEST(BoundedQueueDeathTest, HasRoomForAtLeastOne) { EXPECT_DEATH(BoundedQueue<int>(0), "a queue without room"); }
+TEST(BoundedQueueDeathTest, NeedsACapacityAboveZero) { EXPECT_DEATH(BoundedQueue<int>(0), "a queue without room"); }
 
-TEST(BoundedQueueDeathTest, HasNoBatchesOfNone) {
+TEST(BoundedQueueDeathTest, NeedsABatchLimitAboveZero) {
   BoundedQueue<int> queue(1);
-  EXPECT_DEATH(queue.pop_some(0), "a batch of none");
+  EXPECT_DEATH(queue.pop_some(0), "an empty batch");
 }
 
-RC_GTEST_PROP(BoundedQueue, GivesOutEachValueExactlyOnceAndInTheOrderOfItsProducer, ()) {
+RC_GTEST_PROP(BoundedQueue, PopsEachValueExactlyOnceAndInTheOrderOfItsProducer, ()) {
   const int producers = *rc::gen::inRange(1, 5);
   const int consumers = *rc::gen::inRange(1, 5);
   const int count = *rc::gen::inRange(0, 100);

@@ -1,12 +1,12 @@
-// Assertions that also hold in release builds. They stop the program: use them for what can only be a bug of ours,
-// never for anything that comes from outside.
+// Assertions that are also checked in release builds. They abort the program: use them for conditions that only a bug
+// in Horae can break, never for outside input.
 #pragma once
 
 #include <string_view>
 
 namespace horae {
 
-// Prints the condition, its place and the reason to standard error, then aborts.
+// Prints the condition, its source location and the reason to standard error, then aborts.
 [[noreturn]] void check_failed(std::string_view condition, std::string_view file, int line, std::string_view why);
 
 }  // namespace horae

@@ -1,5 +1,5 @@
-// Time as an interface with a manual twin. Nothing outside this file, the queues that wait and the composition root
-// asks the system for the time (tools/check_layers.py holds us to it).
+// Time as an interface, with a manual clock for tests. Only this file, the blocking queues and the composition root
+// read the system's clock (tools/check_layers.py checks that).
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace horae {
 
-// A length of time. 292 years fit.
+// A length of time, up to 292 years.
 using Duration = std::chrono::nanoseconds;
 
 // A point on the calendar, in UTC, to the microsecond: what PostgreSQL keeps, and enough for the years 0 to 9999.
@@ -25,7 +25,7 @@ struct MonotonicClock {
 };
 using MonotonicTime = MonotonicClock::time_point;
 
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -39,7 +39,8 @@ class SystemClock final : public Clock {
   MonotonicTime now() const override;
 };
 
-// Stands still until told. Both readings start at a fixed, arbitrary point, so that tests are repeatable.
+// Moves only by advance() and step_wall(). Both readings start at a fixed, arbitrary point, so that tests are
+// repeatable.
 class ManualClock final : public Clock {
  public:
   ManualClock();
@@ -50,7 +51,7 @@ class ManualClock final : public Clock {
   // Lets time pass: both readings move. `by` is not negative.
   void advance(Duration by);
 
-  // Somebody sets the clock: only the wall reading moves, in either direction.
+  // Simulates an adjustment of the system's clock: only the wall reading moves, in either direction.
   void step_wall(Duration by);
 
  private:
@@ -59,7 +60,7 @@ class ManualClock final : public Clock {
   mutable std::mutex mutex_;
   Instant wall_;       // guarded by mutex_
   MonotonicTime now_;  // guarded by mutex_
-  Duration rest_{};    // guarded by mutex_; what the wall reading moved beyond whole microseconds of wall_
+  Duration rest_{};    // guarded by mutex_; the part of the moves below a microsecond, which wall_ cannot hold
 };
 
 }  // namespace horae

@@ -13,13 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(SystemClock, GivesAnInstantThatCanBeWritten) {
+TEST(SystemClock, ReadsAnInstantThatCanBeFormatted) {
   const Instant now = SystemClock().wall_now();
   EXPECT_GT(now, Instant()) << "a clock before 1970 would give broken ids";
   EXPECT_LE(now, latest_instant());
 }
 
-TEST(SystemClock, NeverRunsBackwardsOnItsMonotonicReading) {
+TEST(SystemClock, MonotonicReadingNeverDecreases) {
   const SystemClock clock;
   MonotonicTime last = clock.now();
   for (int i = 0; i < 1000; ++i) {
@@ -29,7 +29,7 @@ TEST(SystemClock, NeverRunsBackwardsOnItsMonotonicReading) {
   }
 }
 
-TEST(ManualClock, StandsStillUntilTold) {
+TEST(ManualClock, DoesNotMoveByItself) {
   const ManualClock clock;
   const ManualClock other;
   EXPECT_EQ(clock.wall_now(), clock.wall_now());
@@ -38,7 +38,7 @@ TEST(ManualClock, StandsStillUntilTold) {
   EXPECT_EQ(clock.now(), other.now());
 }
 
-TEST(ManualClock, MovesBothReadingsWhenTimePasses) {
+TEST(ManualClock, AdvanceMovesBothReadings) {
   ManualClock clock;
   const Instant wall = clock.wall_now();
   const MonotonicTime now = clock.now();
@@ -49,7 +49,7 @@ TEST(ManualClock, MovesBothReadingsWhenTimePasses) {
   EXPECT_EQ(clock.now() - now, 1500ms);
 }
 
-TEST(ManualClock, MovesOnlyTheWallReadingWhenItIsSet) {
+TEST(ManualClock, StepMovesOnlyTheWallReading) {
   ManualClock clock;
   const Instant wall = clock.wall_now();
   const MonotonicTime now = clock.now();
@@ -61,7 +61,7 @@ TEST(ManualClock, MovesOnlyTheWallReadingWhenItIsSet) {
   EXPECT_EQ(clock.now(), now);
 }
 
-TEST(ManualClockDeathTest, DoesNotAdvanceBackwards) {
+TEST(ManualClockDeathTest, RefusesToAdvanceBackwards) {
   ManualClock clock;
   EXPECT_DEATH(clock.advance(-1ns), "step_wall");
 }
@@ -82,7 +82,7 @@ RC_GTEST_PROP(ManualClock, LosesNoNanosecondInSmallSteps, ()) {
   RC_ASSERT(clock.wall_now() - wall == std::chrono::floor<std::chrono::microseconds>(total));
 }
 
-RC_GTEST_PROP(ManualClock, IsBackWhereItWasAfterAStepAndItsOpposite, (int step)) {
+RC_GTEST_PROP(ManualClock, ReturnsToTheSameTimeAfterAStepAndItsOpposite, (int step)) {
   ManualClock clock;
   const Instant wall = clock.wall_now();
   clock.step_wall(Duration(step));

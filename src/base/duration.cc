@@ -40,7 +40,7 @@ constexpr std::array<Unit, 8> kUnits{{
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool starts_number(char c) { return is_digit(c) || c == '.'; }
 
-// Takes from the front of `rest` all that comes before the first character for which `stop` holds.
+// Removes from the front of `rest`, and returns, everything before the first character for which `stop` is true.
 template <typename Stop>
 std::string_view take_until(std::string_view& rest, Stop stop) {
   std::size_t length = 0;
@@ -63,7 +63,7 @@ Error too_long(std::string_view text) {
                    fmt::format("is beyond the longest that fits, {} (292 years)", format_duration(Duration::max())));
 }
 
-// `whole` units. Nothing if that does not fit.
+// `whole` units in nanoseconds. Nothing on overflow.
 std::optional<std::uint64_t> times_unit(std::string_view whole, std::uint64_t unit) {
   if (whole.empty()) return 0;
   std::uint64_t count = 0;
@@ -72,8 +72,8 @@ std::optional<std::uint64_t> times_unit(std::string_view whole, std::uint64_t un
   return count * unit;
 }
 
-// 0.`digits` units, cut to whole nanoseconds. Exact for any number of digits: dividing from the last digit to the
-// first, cutting after each step gives the same as cutting once at the end.
+// 0.`digits` units, truncated to whole nanoseconds. Exact for any number of digits: dividing from the last digit to the
+// first and truncating at each step gives the same result as truncating once at the end.
 std::uint64_t fraction_of_unit(std::string_view digits, std::uint64_t unit) {
   std::uint64_t part = 0;
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
@@ -90,7 +90,7 @@ Result<std::uint64_t> unit_named(std::string_view name, std::string_view text) {
   return malformed(text, fmt::format("unknown unit {}; the units are ns, us, \u00b5s, ms, s, m, h", quote(name, 16)));
 }
 
-// Takes one number with its unit from the front of `rest`, which is a part of `text` and not empty.
+// Removes one number with its unit from the front of `rest`, which is a part of `text` and not empty.
 Result<std::uint64_t> take_term(std::string_view& rest, std::string_view text) {
   const std::string_view start = rest;
   const std::string_view whole = take_digits(rest);
@@ -108,7 +108,7 @@ Result<std::uint64_t> take_term(std::string_view& rest, std::string_view text) {
 
   const auto nanoseconds = times_unit(whole, *unit);
   if (!nanoseconds) return too_long(text);
-  // The fraction may lead beyond kLongest, by less than a unit: the caller's sum finds out.
+  // The fraction may exceed kLongest, by less than a unit: the caller checks the sum.
   return *nanoseconds + fraction_of_unit(fraction, *unit);
 }
 
@@ -146,7 +146,7 @@ Result<Duration> parse_duration(std::string_view text) {
 std::string format_duration(Duration duration) {
   if (duration == Duration::zero()) return "0s";
   const bool negative = duration < Duration::zero();
-  // Unsigned, because the most negative duration has no positive twin.
+  // Unsigned, because the most negative duration has no positive counterpart.
   std::uint64_t rest = static_cast<std::uint64_t>(duration.count());
   if (negative) rest = 0 - rest;
 

@@ -9,13 +9,13 @@
 
 namespace horae {
 
-// Reads one or more numbers, each with its unit (ns, us, µs, ms, s, m, h) and an optional fraction, added up; a bare
-// "0" needs no unit. A fraction finer than a nanosecond is cut off. Fails with kMalformed, and a message that names the
-// text and what is wrong with it, for negative values, unknown units, garbage, and sums beyond 292 years.
+// Reads a sum of one or more numbers, each with a unit (ns, us, µs, ms, s, m, h) and an optional fraction; a bare "0"
+// needs no unit. Fractions are truncated to nanoseconds. Fails with kMalformed, and a message that quotes the text and
+// says what is wrong with it, for negative values, unknown units, garbage, and sums beyond 292 years.
 Result<Duration> parse_duration(std::string_view text);
 
-// The shortest usual form, which parse_duration() reads back to the same value: "1h30m", "1.5s", "250ms", "0s".
-// A negative duration, which only arithmetic can make, gets a leading "-".
+// The shortest usual form: "1h30m", "1.5s", "250ms", "0s". parse_duration() reads it back to the same value, unless it
+// is negative (which only arithmetic can produce): then it starts with "-".
 std::string format_duration(Duration duration);
 
 }  // namespace horae

@@ -39,7 +39,7 @@ void expect_refusals(const std::vector<Refusal>& refusals) {
   }
 }
 
-TEST(Duration, KnowsTheUnits) {
+TEST(Duration, ReadsEveryUnit) {
   expect_readings({
       {"1ns", 1ns},
       {"1us", 1us},
@@ -75,7 +75,7 @@ TEST(Duration, ReadsFractions) {
   });
 }
 
-TEST(Duration, CutsOffWhatIsFinerThanANanosecond) {
+TEST(Duration, TruncatesToNanoseconds) {
   expect_readings({
       {"1.9ns", 1ns},
       {"0.9ns0.9ns", 0ns},
@@ -100,7 +100,7 @@ TEST(Duration, ReadsUpToTheLongestThatFits) {
   });
 }
 
-TEST(Duration, RefusesWhatDoesNotFit) {
+TEST(Duration, RefusesOverflow) {
   const std::string reason = "is beyond the longest that fits, 2562047h47m16.854775807s (292 years)";
   expect_refusals({
       {"9223372036854775808ns", reason},
@@ -179,7 +179,7 @@ TEST(Duration, WritesTheShortestUsualForm) {
   for (const auto& [text, value] : forms) EXPECT_EQ(format_duration(value), text);
 }
 
-// Lengths of all magnitudes, where uniform ones would nearly all be centuries.
+// Durations of all magnitudes; uniform ones would nearly all be centuries.
 rc::Gen<Duration> any_duration() {
   return rc::gen::map(
       rc::gen::pair(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()), rc::gen::inRange(1, 64)),
@@ -195,14 +195,14 @@ RC_GTEST_PROP(Duration, ReadsBackWhatItWrote, ()) {
   RC_ASSERT(*read == value);
 }
 
-// "1.5000s": another way to write a duration than that of format_duration().
+// "1.5000s": a different notation than format_duration()'s.
 std::string in_seconds(Duration value, std::size_t zeros) {
   const std::string nanoseconds = std::to_string(value.count() % 1'000'000'000);
   return std::to_string(value.count() / 1'000'000'000) + '.' + std::string(9 - nanoseconds.size(), '0') + nanoseconds +
          std::string(zeros, '0') + 's';
 }
 
-RC_GTEST_PROP(Duration, KeepsTheOrderOfWhatWasWritten, ()) {
+RC_GTEST_PROP(Duration, KeepsTheOrderOfTheValuesWritten, ()) {
   const Duration a = *any_duration();
   const Duration b = *any_duration();
   const auto read_a = parse_duration(in_seconds(a, *rc::gen::inRange<std::size_t>(0, 40)));
@@ -212,7 +212,7 @@ RC_GTEST_PROP(Duration, KeepsTheOrderOfWhatWasWritten, ()) {
   RC_ASSERT((*read_a == *read_b) == (a == b));
 }
 
-RC_GTEST_PROP(Duration, MeansTheSumWhenTextsFollowEachOther, ()) {
+RC_GTEST_PROP(Duration, ReadsConcatenatedTextsAsTheirSum, ()) {
   const Duration a = *any_duration() / 2;
   const Duration b = *any_duration() / 2;
   const auto read = parse_duration(format_duration(a) + format_duration(b));

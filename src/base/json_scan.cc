@@ -12,7 +12,7 @@
 namespace horae {
 namespace {
 
-// What a byte means inside of a string.
+// What a byte means inside a string.
 enum class InString : std::uint8_t { kPlain, kQuote, kBackslash, kControl, kMultibyte };
 
 constexpr std::array<InString, 256> make_in_string() {
@@ -30,8 +30,8 @@ bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// Walks over a text once. A fault is remembered, and from then on nothing moves; so callers look at the end only, or
-// where they would go on for long.
+// Scans a text once. After the first fault the position stays at the end, and no later call moves it or changes the
+// fault; so callers check failed() only at the end, or before long work.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -115,7 +115,7 @@ class Scanner {
     return failed() ? std::string_view() : text_.substr(from, at_ - from);
   }
 
-  // Between the quotes.
+  // The part between the quotes, escapes not decoded.
   std::string_view read_string() {
     if (!expect('"', "a string in double quotes belongs here")) return {};
     const std::size_t from = at_;
@@ -130,7 +130,7 @@ class Scanner {
           if (!skip_escape()) return {};
           break;
         case InString::kControl:
-          fail("a control character in a string is written as an escape, such as \\n or \\u0000");
+          fail("a control character in a string must be written as an escape, such as \\n or \\u0000");
           return {};
         case InString::kMultibyte: {
           const Utf8Char character = read_utf8(text_.substr(at_));
@@ -152,7 +152,7 @@ class Scanner {
       at_ += 2;
       return true;
     }
-    if (kind != 'u') return fail("there is no such escape");
+    if (kind != 'u') return fail("unknown escape");
     for (std::size_t i = 2; i < 6; ++i) {
       if (at_ + i >= text_.size() || !is_hex(text_[at_ + i])) return fail("\\u needs four hexadecimal digits");
     }
@@ -177,7 +177,7 @@ class Scanner {
     if (next() != 'e' && next() != 'E') return;
     ++at_;
     if (next() == '+' || next() == '-') ++at_;
-    if (!skip_digits()) fail("a digit belongs into the exponent");
+    if (!skip_digits()) fail("a digit belongs in the exponent");
   }
 
   bool skip_digits() {
@@ -202,12 +202,12 @@ class Scanner {
   bool enter(char c) {
     if (!expect(c, c == '{' ? "an object belongs here" : "an array belongs here")) return false;
     if (++depth_ > kMaxJsonDepth) {
-      return fail(fmt::format("more than {} arrays and objects within each other", kMaxJsonDepth));
+      return fail(fmt::format("arrays and objects are nested more than {} levels deep", kMaxJsonDepth));
     }
     return true;
   }
 
-  // True if the array or object that was just entered is empty; then it is over.
+  // True if the array or object that was just entered is empty; its end has then been consumed.
   bool leave(char c) {
     skip_space();
     if (next() != c) return false;
@@ -227,7 +227,7 @@ class Scanner {
   }
 
   bool fail(std::string_view what) {
-    if (!fault_) fault_ = Error{ErrorCode::kMalformed, fmt::format("this is not JSON: byte {}: {}", at_ + 1, what)};
+    if (!fault_) fault_ = Error{ErrorCode::kMalformed, fmt::format("not valid JSON: byte {}: {}", at_ + 1, what)};
     at_ = text_.size();
     return false;
   }
@@ -268,7 +268,7 @@ void append_utf8(std::string& out, char32_t code) {
 bool is_high_surrogate(char32_t code) { return code >= 0xD800 && code < 0xDC00; }
 bool is_low_surrogate(char32_t code) { return code >= 0xDC00 && code < 0xE000; }
 
-// The character of the \uXXXX at the front of `rest`, which is then behind it. Two halves of a pair make one.
+// Removes the \uXXXX at the front of `rest` and decodes it. A surrogate pair is one character.
 char32_t take_unicode_escape(std::string_view& rest) {
   const char32_t first = hex_value(rest.substr(2, 4));
   rest.remove_prefix(6);

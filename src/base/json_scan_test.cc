@@ -75,14 +75,14 @@ TEST(JsonScan, RefusesWhatIsNotJson) {
   }
 }
 
-TEST(JsonScan, SaysWhereTheFaultIs) {
-  EXPECT_EQ(scan_json("[1, x]").error().message, "this is not JSON: byte 5: a JSON value belongs here");
-  EXPECT_EQ(scan_json("[1").error().message, "this is not JSON: byte 3: the text ends too early");
+TEST(JsonScan, ReportsTheByteOfTheFault) {
+  EXPECT_EQ(scan_json("[1, x]").error().message, "not valid JSON: byte 5: a JSON value belongs here");
+  EXPECT_EQ(scan_json("[1").error().message, "not valid JSON: byte 3: the text ends too early");
   EXPECT_EQ(scan_json("{} 1").error().message,
-            "this is not JSON: byte 4: the JSON value ends here, but something follows");
+            "not valid JSON: byte 4: the JSON value ends here, but something follows");
 }
 
-TEST(JsonScan, GoesSixtyFourLevelsDeepAndNoDeeper) {
+TEST(JsonScan, AcceptsSixtyFourLevelsAndNoMore) {
   const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_TRUE(scan_json(nested(64)).ok());
   EXPECT_FALSE(scan_json(nested(65)).ok());
@@ -93,7 +93,7 @@ TEST(JsonScan, GoesSixtyFourLevelsDeepAndNoDeeper) {
   EXPECT_TRUE(scan_json("[" + nested(63) + "," + nested(63) + "]").ok());
 }
 
-TEST(JsonScan, GivesTheMembersOfAnObjectAsTheirExactBytes) {
+TEST(JsonScan, ReturnsTheMembersOfAnObjectByteForByte) {
   const auto members = scan_object(R"( { "a" : 1.0 , "b\u0041":{"x" : [ 1 ]}, "a":"é" } )");
   ASSERT_TRUE(members.ok());
   ASSERT_EQ(members->size(), 3U);
@@ -108,13 +108,13 @@ TEST(JsonScan, GivesTheMembersOfAnObjectAsTheirExactBytes) {
   EXPECT_FALSE(scan_object("{} x").ok());
 }
 
-TEST(JsonScan, GivesTheElementsOfAnArrayAsTheirExactBytes) {
+TEST(JsonScan, ReturnsTheElementsOfAnArrayByteForByte) {
   EXPECT_THAT(scan_array(R"([ 1 ,"a,b", [2, 3] ,{}])").value(), ElementsAre("1", "\"a,b\"", "[2, 3]", "{}"));
   EXPECT_THAT(scan_array(" [ ] ").value(), IsEmpty());
   EXPECT_FALSE(scan_array("{}").ok());
 }
 
-TEST(JsonScan, KnowsTheKindOfAValue) {
+TEST(JsonScan, ReturnsTheKindOfAValue) {
   EXPECT_EQ(kind_of("null"), JsonKind::kNull);
   EXPECT_EQ(kind_of("true"), JsonKind::kBool);
   EXPECT_EQ(kind_of("false"), JsonKind::kBool);
@@ -124,7 +124,7 @@ TEST(JsonScan, KnowsTheKindOfAValue) {
   EXPECT_EQ(kind_of("{}"), JsonKind::kObject);
 }
 
-TEST(JsonScan, ReadsTheTextOfAString) {
+TEST(JsonScan, DecodesStrings) {
   EXPECT_EQ(unescape_json(R"("")"), "");
   EXPECT_EQ(unescape_json(R"("plain é")"), "plain é");
   EXPECT_EQ(unescape_json(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");

@@ -21,7 +21,7 @@ struct Form {
   std::string json;
 };
 
-TEST(JsonText, PutsTextBetweenQuotesBehindWhatIsThere) {
+TEST(JsonText, AppendsAQuotedString) {
   std::string out = "{\"key\":";
   append_json_string(out, "value");
   EXPECT_EQ(out, R"({"key":"value")");
@@ -42,7 +42,7 @@ TEST(JsonText, EscapesQuotesBackslashesAndControlCharacters) {
   for (const auto& [text, expected] : forms) EXPECT_EQ(json(text), expected);
 }
 
-TEST(JsonText, KeepsTheCharactersOfAllLanguages) {
+TEST(JsonText, KeepsCharactersOfAllLanguages) {
   for (const std::string text : {"Grüße", "минута", "時間", "\U0001f552", "/", "\U0010ffff"}) {
     EXPECT_EQ(json(text), '"' + text + '"');
   }
@@ -59,7 +59,7 @@ TEST(JsonText, ReplacesWhatIsNotUtf8) {
   for (const auto& [text, expected] : forms) EXPECT_EQ(json(text), expected);
 }
 
-// Reads a JSON string of the kind that append_json_string() writes, strictly; fails the property on anything else.
+// Strictly reads a JSON string as append_json_string() writes it; fails the property on anything else.
 std::string unquoted(std::string_view json) {
   RC_ASSERT(json.size() >= 2 && json.front() == '"' && json.back() == '"');
   json = json.substr(1, json.size() - 2);
@@ -79,14 +79,14 @@ std::string unquoted(std::string_view json) {
     }
     RC_ASSERT(json[i] == 'u' && i + 4 < json.size());
     const auto code = std::stoul(std::string(json.substr(i + 1, 4)), nullptr, 16);
-    RC_ASSERT(code < 0x80U);  // all that the generators below make
+    RC_ASSERT(code < 0x80U);  // the generators below make ASCII only
     out += static_cast<char>(code);
     i += 4;
   }
   return out;
 }
 
-RC_GTEST_PROP(JsonText, CanBeReadBackToTheSameAscii, ()) {
+RC_GTEST_PROP(JsonText, ReadsBackToTheSameAscii, ()) {
   const auto text = *rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
   RC_ASSERT(unquoted(json(text)) == text);
 }

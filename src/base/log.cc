@@ -30,8 +30,8 @@ constexpr std::array<LevelName, 5> kLevels{
 
 const LevelName& name_of(LogLevel level) { return kLevels.at(static_cast<std::size_t>(level)); }
 
-// True if all of `text` may stand in a line of text as it is: it is not empty, shows what it is, and has none of
-// `marks`.
+// True if `text` needs no quotes in a text line: it is not empty, has no spaces at its ends, only printable characters
+// and none of `marks`.
 bool is_plain(std::string_view text, std::string_view marks) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
   if (text.find_first_of(marks) != std::string_view::npos) return false;
@@ -54,7 +54,7 @@ void append_plain_or_quoted(std::string& out, std::string_view text, std::string
 constexpr std::string_view kMarksInWord = " =\"";
 constexpr std::string_view kMarksInMessage = "=\"";
 
-// Always with milliseconds, so that lines stand in columns. A clock that is set absurdly still gives a line.
+// Always with milliseconds, so that columns line up. Clamped, so that a clock that is set absurdly still gives a line.
 std::string time_text(Instant now) {
   const Instant shown = std::clamp(now, earliest_instant(), latest_instant());
   const auto second = std::chrono::floor<std::chrono::seconds>(shown);
@@ -92,7 +92,7 @@ void LogValue::append_as_json(std::string& out) const {
   if (const auto* text = std::get_if<std::string>(&held_)) {
     append_json_string(out, *text);
   } else if (number != nullptr && !std::isfinite(*number)) {
-    out += "null";  // JSON has no word for it; a text would not fit where readers expect numbers
+    out += "null";  // JSON has no such number, and readers that expect a number would reject a string
   } else {
     append_as_text(out);
   }
@@ -141,7 +141,7 @@ void Logger::write(LogLevel level, std::string_view message, std::initializer_li
   const std::string time = time_text(sink_->clock.wall_now());
   const std::string line = sink_->options.format == LogFormat::kJson ? json_line(time, level, message, fields)
                                                                      : text_line(time, level, message, fields);
-  // The level only passes spdlog's own filter; ours has decided.
+  // enabled() has decided; the level here only has to pass spdlog's own filter.
   sink_->lines.log(spdlog::level::critical, line);
 }
 

@@ -28,7 +28,7 @@ enum class LogFormat { kText, kJson };
 // Reads "debug", "info", "warn", "error", "off".
 Result<LogLevel> parse_log_level(std::string_view text);
 
-// A number or text. Any bytes may be in a text: they are escaped, and what is not UTF-8 becomes U+FFFD.
+// A boolean, a number or text. Text may hold any bytes: they are escaped, and what is not UTF-8 becomes U+FFFD.
 class LogValue {
  public:
   LogValue(std::string text) : held_(std::move(text)) {}                        // NOLINT(google-explicit-constructor)
@@ -42,14 +42,14 @@ class LogValue {
   // Text with spaces, '=', quotes or control characters in it is quoted like a JSON string.
   void append_as_text(std::string& out) const;
 
-  // Numbers that JSON cannot say (infinity, NaN) become null.
+  // Numbers that JSON cannot represent (infinity, NaN) become null.
   void append_as_json(std::string& out) const;
 
  private:
   std::variant<std::string, bool, double, std::int64_t, std::uint64_t> held_;
 };
 
-// The usual keys, so that one search finds a task or a node everywhere.
+// Common keys, so that one search finds every line about a task or a node.
 inline constexpr std::string_view kNodeField = "node";
 inline constexpr std::string_view kTaskField = "task";
 inline constexpr std::string_view kAgentField = "agent";
@@ -64,16 +64,16 @@ struct LogOptions {
   LogFormat format = LogFormat::kText;
 };
 
-// A cheap handle; copies write to the same place. Each line is written whole, and flushed so that a crash leaves it.
-// What cannot be written (a full disk) is dropped: logging never fails its caller.
+// A cheap handle; copies share one sink. Each line is written atomically and flushed, so that it survives a crash of
+// the program. A line that cannot be written (a full disk) is dropped: logging never fails its caller.
 //
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class Logger {
  public:
-  // Writes to `out` (a stream that outlives all copies of the logger), stamped by `clock` (which does too).
+  // Writes to `out`, with times from `clock`. Both must outlive all copies of the logger.
   Logger(std::ostream& out, const Clock& clock, LogOptions options = {});
 
-  // A logger that adds `fields` to each of its lines, after those that this one adds.
+  // A logger that adds `fields` to each of its lines, after the fields of this one.
   Logger with(std::vector<LogField> fields) const;
 
   void debug(std::string_view message, std::initializer_list<LogField> fields = {}) const;
@@ -81,7 +81,7 @@ class Logger {
   void warn(std::string_view message, std::initializer_list<LogField> fields = {}) const;
   void error(std::string_view message, std::initializer_list<LogField> fields = {}) const;
 
-  // True if a line of that level would be written.
+  // True if lines of that level are written.
   bool enabled(LogLevel level) const;
 
  private:

@@ -1,4 +1,4 @@
-// How often the log tells of what others can make happen as often as they like.
+// Rate-limits log lines that callers can trigger at will.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace horae {
 
-// Lets so many lines pass in a second, and counts the others.
+// Lets up to `per_second` lines pass in each second and counts those that it suppresses.
 //
-// Threads: any at once.
+// Thread-safe.
 class LogRateLimiter {
  public:
   explicit LogRateLimiter(int per_second) : per_second_(per_second) {}
 
-  // Nothing: this one is not told. Else how many were not told since the last that was.
+  // Nothing: suppress this line. A number: log it; so many were suppressed since the last line that passed.
   std::optional<std::size_t> next(MonotonicTime now) {
     const std::lock_guard lock(mutex_);
-    if (!begun_ || now - *begun_ >= std::chrono::seconds(1)) {
-      begun_ = now;
-      told_ = 0;
+    if (!second_began_ || now - *second_began_ >= std::chrono::seconds(1)) {
+      second_began_ = now;
+      passed_ = 0;
     }
-    if (told_ < per_second_) {
-      ++told_;
+    if (passed_ < per_second_) {
+      ++passed_;
       return std::exchange(suppressed_, 0);
     }
     ++suppressed_;
@@ -36,9 +36,9 @@ class LogRateLimiter {
   const int per_second_;
 
   std::mutex mutex_;
-  std::optional<MonotonicTime> begun_;  // guarded by mutex_; the second that is counted
-  int told_ = 0;                        // guarded by mutex_; in it
-  std::size_t suppressed_ = 0;          // guarded by mutex_
+  std::optional<MonotonicTime> second_began_;  // guarded by mutex_; nothing before the first line
+  int passed_ = 0;                             // guarded by mutex_; within this second
+  std::size_t suppressed_ = 0;                 // guarded by mutex_; since the last line that passed
 };
 
 }  // namespace horae

@@ -59,7 +59,7 @@ TEST(Log, WritesALineOfJsonForMachines) {
                              "\n");
 }
 
-TEST(Log, AlwaysWritesMillisecondsAndCutsOffTheRest) {
+TEST(Log, AlwaysWritesMillisecondsAndTruncatesTheRest) {
   World world;
   world.log.info("a");
   world.clock.advance(1s - 1us);
@@ -173,7 +173,7 @@ TEST(Log, WritesNullWhereJsonHasNoNumber) {
   EXPECT_EQ(as_text(-HUGE_VAL), "-inf");
 }
 
-TEST(Log, WritesALineWhateverTheClockSays) {
+TEST(Log, WritesALineForAnyClockReading) {
   World world;
   for (int step = 0; step < 40; ++step) world.clock.step_wall(24h * 365 * 250);
   world.log.info("far ahead");
@@ -224,7 +224,7 @@ std::string any_bytes() {
   return text;
 }
 
-// How a text stands in a line: in quotes, or as it is, which only a text without `marks` may.
+// How a text appears in a line: quoted, or unchanged, which is only allowed without `marks` in it.
 std::string form_at(std::string_view place, const std::string& text, std::string_view marks) {
   std::string quoted;
   append_json_string(quoted, text);

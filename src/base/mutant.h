@@ -1,9 +1,10 @@
-// Planted bugs: switches that exist in the simulator's build only. Everywhere else the condition is the constant false,
-// and the compiler removes what stands behind it.
+// Planted bugs: switches that exist only in the simulator's build. Everywhere else the condition is the constant false,
+// and the compiler removes the branch.
 //
 //   if (HORAE_MUTANT("complete_over_cancel")) ...
 //
-// tests/sim/mutants.cc lists them with the failure that each one is; `make sim/mutants` shows that each is found.
+// tests/sim/mutants.cc lists them with the failure that each one causes; `make sim/mutants` checks that the simulator
+// finds each of them.
 #pragma once
 
 #ifdef HORAE_MUTANTS
@@ -13,19 +14,19 @@
 
 namespace horae {
 
-// The same number for the same name (FNV-1a), so that asking costs one comparison.
+// FNV-1a of the name, a compile-time constant: checking a switch costs one comparison.
 constexpr std::uint64_t mutant_number(std::string_view name) {
   std::uint64_t hash = 14695981039346656037U;
   for (const char character : name) hash = (hash ^ static_cast<unsigned char>(character)) * 1099511628211U;
   return hash;
 }
 
-// The mutant that lives now, 0 if none does. The simulator has one thread.
-inline std::uint64_t living_mutant = 0;
+// The number of the active mutant; 0 if none is. Not thread-safe: the simulator has one thread.
+inline std::uint64_t active_mutant = 0;
 
 }  // namespace horae
 
-#define HORAE_MUTANT(name) (::horae::living_mutant == ::horae::mutant_number(name))
+#define HORAE_MUTANT(name) (::horae::active_mutant == ::horae::mutant_number(name))
 
 #else
 

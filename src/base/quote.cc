@@ -9,7 +9,7 @@
 namespace horae {
 namespace {
 
-// What stands for one character, of which `bytes` are the bytes.
+// One character, whose bytes are `bytes`, as it appears between the quotes.
 std::string shown(std::string_view bytes, const Utf8Char& character) {
   if (character.valid && !is_control(character.code)) {
     const bool escape = bytes == "\"" || bytes == "\\";

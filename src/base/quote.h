@@ -1,4 +1,4 @@
-// Text from outside, quoted in a message for people.
+// Quotes outside text for messages.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace horae {
 
-// Puts `text` between double quotes, so that the result is one short, printable line whatever the text holds. Quotes
-// and backslashes get a backslash; bytes of control characters and bytes that are not UTF-8 become \xNN. What would
-// take more than `limit` bytes between the quotes is cut, and "..." follows.
+// Puts `text` between double quotes. The result is one short, printable line for any input: quotes and backslashes are
+// escaped with a backslash, control characters and bytes that are not UTF-8 become \xNN, and text that needs more than
+// `limit` bytes between the quotes is cut, with "..." after the closing quote.
 std::string quote(std::string_view text, std::size_t limit = 64);
 
 }  // namespace horae

@@ -6,26 +6,26 @@
 namespace horae {
 namespace {
 
-TEST(Quote, ShowsPlainTextAsItIs) {
+TEST(Quote, KeepsPlainTextUnchanged) {
   EXPECT_EQ(quote(""), R"("")");
   EXPECT_EQ(quote("3 weeks"), R"("3 weeks")");
   EXPECT_EQ(quote("минута 時間"), R"("минута 時間")");
 }
 
-TEST(Quote, EscapesWhatWouldBreakTheLineOrTheQuotes) {
+TEST(Quote, EscapesControlCharactersAndQuotes) {
   EXPECT_EQ(quote(R"(a"b\c)"), R"("a\"b\\c")");
   EXPECT_EQ(quote(std::string_view("a\n\0\x1b", 4)), R"("a\x0a\x00\x1b")");
   EXPECT_EQ(quote("\u009b"), R"("\xc2\x9b")");
   EXPECT_EQ(quote("a\xff\xc3"), R"("a\xff\xc3")");
 }
 
-TEST(Quote, CutsLongTextAndSaysSo) {
+TEST(Quote, CutsLongTextAndMarksTheCut) {
   EXPECT_EQ(quote(std::string(64, 'x')), '"' + std::string(64, 'x') + '"');
   EXPECT_EQ(quote(std::string(65, 'x')), '"' + std::string(64, 'x') + "\"...");
   EXPECT_EQ(quote("abc", 2), R"("ab"...)");
 }
 
-TEST(Quote, NeverCutsACharacterInTwo) {
+TEST(Quote, NeverSplitsACharacter) {
   EXPECT_EQ(quote("aµ", 3), R"("aµ")");
   EXPECT_EQ(quote("aµ", 2), R"("a"...)");
   EXPECT_EQ(quote("a\n", 4), R"("a"...)");

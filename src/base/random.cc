@@ -11,14 +11,14 @@
 namespace horae {
 
 double Random::unit() {
-  // The 53 upper bits are all that a double can hold without rounding up to 1.
+  // The upper 53 bits: more would not fit into a double and could round up to 1.
   return static_cast<double>(next() >> 11) * 0x1p-53;
 }
 
 std::uint64_t Random::below(std::uint64_t bound) {
   HORAE_CHECK(bound > 0, "there is no number below 0");
-  // Skips the first 2^64 mod bound numbers: the rest is a whole multiple of the bound, so that each remainder is
-  // equally likely. Fewer than half of all numbers are skipped.
+  // Rejects the first 2^64 mod bound numbers: the count of the rest is a multiple of the bound, so that each remainder
+  // is equally likely. Fewer than half of all numbers are rejected.
   const std::uint64_t skipped = (0 - bound) % bound;
   std::uint64_t drawn = next();
   while (drawn < skipped) drawn = next();
@@ -27,23 +27,23 @@ std::uint64_t Random::below(std::uint64_t bound) {
 
 namespace {
 
-// What one thread has drawn and not yet used. The kernel gives 256 bytes for about the price of eight, and ids are made
-// by the thousand.
-class Stock {
+// One thread's buffer of random bits. The kernel returns 256 bytes for about the price of eight, and ids are made by
+// the thousand.
+class Buffer {
  public:
-  // What is taken is wiped, so that nobody finds the secret of a token here later.
+  // Wipes what it returns, so that the secret of a token does not remain in memory here.
   std::uint64_t take() {
-    if (left_ == 0) draw();
+    if (left_ == 0) refill();
     return std::exchange(bits_[--left_], 0);
   }
 
  private:
-  void draw() {
+  void refill() {
     ssize_t got = -1;
     do {
       got = ::getrandom(bits_.data(), sizeof bits_, 0);
     } while (got < 0 && errno == EINTR);
-    HORAE_CHECK(got == sizeof bits_, "the kernel gives up to 256 random bytes whole once it has started");
+    HORAE_CHECK(got == sizeof bits_, "once initialized, the kernel returns up to 256 random bytes in one piece");
     left_ = bits_.size();
   }
 
@@ -54,8 +54,8 @@ class Stock {
 }  // namespace
 
 std::uint64_t SystemRandom::next() {
-  thread_local Stock stock;
-  return stock.take();
+  thread_local Buffer buffer;
+  return buffer.take();
 }
 
 std::uint64_t SeededRandom::next() {

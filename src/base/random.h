@@ -1,4 +1,4 @@
-// Randomness as an interface with a seeded twin.
+// Randomness as an interface, with a seeded generator for tests.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace horae {
 
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class Random {
  public:
   virtual ~Random() = default;
@@ -22,8 +22,8 @@ class Random {
   std::uint64_t below(std::uint64_t bound);
 };
 
-// The kernel's generator: unpredictable, fit for tokens and ids. Each thread draws ahead, so a process that forks must
-// not go on with both halves.
+// The kernel's generator: unpredictable, fit for tokens and ids. Each thread buffers random bytes, so after a fork only
+// one of the two processes may use it.
 class SystemRandom final : public Random {
  public:
   std::uint64_t next() override;

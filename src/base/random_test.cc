@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-// Gives what it was told, in order.
+// Returns the scripted numbers in order.
 class ScriptedRandom final : public Random {
  public:
   explicit ScriptedRandom(std::vector<std::uint64_t> script) : script_(std::move(script)) {}
@@ -26,15 +26,15 @@ class ScriptedRandom final : public Random {
   std::size_t used_ = 0;
 };
 
-TEST(Random, MakesUnitsFromZeroToJustBelowOne) {
+TEST(Random, UnitIsFromZeroToJustBelowOne) {
   ScriptedRandom random({0, kMax, std::uint64_t{1} << 63});
   EXPECT_EQ(random.unit(), 0.0);
   EXPECT_EQ(random.unit(), 1.0 - 0x1p-53);
   EXPECT_EQ(random.unit(), 0.5);
 }
 
-TEST(Random, DrawsAgainWhereARemainderWouldBeTooLikely) {
-  // 2^64 mod 3 is 1, so the draw 0 is one too many.
+TEST(Random, RejectsDrawsThatWouldBiasTheRemainder) {
+  // 2^64 mod 3 is 1, so the draw 0 is rejected.
   ScriptedRandom random({0, 7, kMax});
   EXPECT_EQ(random.below(3), 1U);
   EXPECT_EQ(random.used(), 2U);
@@ -48,7 +48,7 @@ TEST(Random, NeedsOneDrawForPowersOfTwo) {
   EXPECT_EQ(random.below(std::uint64_t{1} << 63), 5U);
 }
 
-TEST(RandomDeathTest, HasNothingBelowZero) {
+TEST(RandomDeathTest, RefusesABoundOfZero) {
   SeededRandom random(1);
   EXPECT_DEATH(random.below(0), "no number below 0");
 }
@@ -60,14 +60,14 @@ RC_GTEST_PROP(Random, StaysBelowTheBound, (std::uint64_t seed)) {
   for (int i = 0; i < 20; ++i) RC_ASSERT(random.below(bound) < bound);
 }
 
-TEST(Random, IsAboutEven) {
+TEST(Random, IsAboutUniform) {
   SeededRandom random(1);
   std::array<int, 6> counts{};
   for (int i = 0; i < 60'000; ++i) ++counts.at(random.below(6));
   for (const int count : counts) EXPECT_NEAR(count, 10'000, 500);
 }
 
-TEST(SeededRandom, GivesTheSequenceThatTheStandardFixes) {
+TEST(SeededRandom, ReturnsTheSequenceOfTheStandard) {
   SeededRandom random(5489);
   for (int i = 1; i < 10'000; ++i) random.next();
   EXPECT_EQ(random.next(), 9981545732273789042U);
@@ -95,8 +95,8 @@ TEST(SystemRandom, DoesNotRepeatItself) {
   EXPECT_EQ(seen_bits, kMax) << "each of the 64 bits is used";
 }
 
-TEST(SystemRandom, DrawsAheadButNeverTheSame) {
-  constexpr std::size_t kDraws = 1'000;  // many times what is drawn ahead
+TEST(SystemRandom, BuffersOfTwoThreadsNeverRepeatANumber) {
+  constexpr std::size_t kDraws = 1'000;  // many times the size of the buffer
   SystemRandom random;
   std::vector<std::uint64_t> mine, theirs;
   std::thread other([&] {
@@ -107,7 +107,7 @@ TEST(SystemRandom, DrawsAheadButNeverTheSame) {
   std::set<std::uint64_t> all(mine.begin(), mine.end());
   all.insert(theirs.begin(), theirs.end());
   EXPECT_EQ(all.size(), 2 * kDraws);
-  EXPECT_FALSE(all.contains(0)) << "wiped, not drawn";
+  EXPECT_FALSE(all.contains(0)) << "a wiped place of the buffer was returned";
 }
 
 }  // namespace

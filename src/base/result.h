@@ -1,4 +1,5 @@
-// Failure as a value. What can fail in normal operation returns Result<T>; see docs/adr/0002-errors-are-values.md.
+// Errors as values. Functions that can fail in normal operation return Result<T>; see
+// docs/internals/adr/0002-errors-are-values.md.
 #pragma once
 
 #include <optional>
@@ -11,24 +12,24 @@
 
 namespace horae {
 
-// A small closed set: a caller decides by the code, a person reads the message.
+// A small closed set: programs decide by the code, people read the message.
 enum class ErrorCode {
-  kMalformed,        // the input cannot be read: bad syntax, wrong type, out of the representable range
-  kRefused,          // the input is well formed, but its meaning is not allowed
-  kNotFound,         // there is no such thing
-  kConflict,         // it clashes with what is there: another body under the same key, a stale attempt, a wrong state
-  kUnauthenticated,  // nobody said who is asking
-  kForbidden,        // whoever is asking may not
+  kMalformed,        // the input cannot be parsed: bad syntax, wrong type, out of the representable range
+  kRefused,          // the input is well formed, but not allowed
+  kNotFound,         // the named thing does not exist
+  kConflict,         // clashes with stored data: another body under the same key, a stale attempt, a wrong state
+  kUnauthenticated,  // the request carries no valid credentials
+  kForbidden,        // the caller is authenticated, but lacks the permission
   kOverLimit,        // a named limit is reached for now
-  kUnavailable,      // a part that is needed is away; the outcome of the call may be unknown
+  kUnavailable,      // a required service is down; the outcome of the call may be unknown
   kInternal,         // a bug or damaged data
 };
 
 // "malformed", "not_found", ...: stable names for logs and problem details.
 std::string_view to_string(ErrorCode code);
 
-// True where the same call may succeed later without any change to it. After kUnavailable the first call may have
-// taken effect: repeat it with the same ids and tokens.
+// True if the same call may succeed later, unchanged. After kUnavailable the first call may have taken effect: retry
+// with the same ids and tokens.
 bool is_retryable(ErrorCode code);
 
 struct Error {
@@ -39,13 +40,13 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// Stops the program with the message of `error`. Out of line, because GCC 12 with sanitizers warns of a message that
-// may be uninitialized where a Result reads it in line.
+// Aborts with the message of `error`. Out of line, because GCC 12 with sanitizers warns of a possibly uninitialized
+// message where Result reads it inline.
 [[noreturn]] void value_of_failure_taken(const Error& error);
 
-// A value or the reason why there is none. Taking the value of a failure stops the program, so look first. Of a
-// temporary the value is moved out, so that `for (auto& x : call().value())` does not walk through something that is
-// gone:
+// A value, or the error that explains why there is none. Taking the value of a failure aborts the program, so check
+// ok() first. From a temporary the value is moved out, so that `for (auto& x : call().value())` does not iterate over a
+// destroyed object:
 //
 //   Result<Task> task = store.get(id);
 //   if (!task.ok()) return task.error();
@@ -87,7 +88,7 @@ class [[nodiscard]] Result {
   Held held_;
 };
 
-// Success without a value, or the reason of a failure.
+// Success without a value, or an error.
 template <>
 class [[nodiscard]] Result<void> {
  public:

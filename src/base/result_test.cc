@@ -52,13 +52,13 @@ TEST(Result, HoldsAnErrorEvenIfTheValueIsTextToo) {
   EXPECT_EQ(result.error(), (Error{ErrorCode::kNotFound, "no such task"}));
 }
 
-TEST(Result, GivesAwayWhatCanOnlyBeMoved) {
+TEST(Result, MovesOutAMoveOnlyValue) {
   Result<std::unique_ptr<int>> result = std::make_unique<int>(7);
   const std::unique_ptr<int> taken = std::move(result).value();
   EXPECT_EQ(*taken, 7);
 }
 
-TEST(Result, GivesAwayItsError) {
+TEST(Result, MovesOutItsError) {
   Result<int> result = Error{ErrorCode::kUnavailable, "the store is away"};
   const Error taken = std::move(result).error();
   EXPECT_EQ(taken.message, "the store is away");
@@ -72,13 +72,13 @@ TEST(Result, HoldsSuccessWithoutAValue) {
   EXPECT_EQ(failure.error().code, ErrorCode::kRefused);
 }
 
-TEST(ResultDeathTest, StopsTheProgramWithTheErrorWhenTheValueOfAFailureIsTaken) {
+TEST(ResultDeathTest, AbortsWithTheErrorWhenTheValueOfAFailureIsTaken) {
   const Result<int> result = Error{ErrorCode::kNotFound, "no such task"};
   EXPECT_DEATH(static_cast<void>(result.value()), "no such task");
   EXPECT_DEATH(static_cast<void>(*result), "no such task");
 }
 
-TEST(ResultDeathTest, StopsTheProgramWhenTheErrorOfASuccessIsTaken) {
+TEST(ResultDeathTest, AbortsWhenTheErrorOfASuccessIsTaken) {
   const Result<int> result = 1;
   const Result<void> success;
   EXPECT_DEATH(static_cast<void>(result.error()), "of a success");

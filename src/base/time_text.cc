@@ -28,7 +28,7 @@ constexpr Instant kLatest = sys_days(year(9999) / 12 / 31) + days(1) - microseco
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A text that is read from front to back. The first thing that is wrong is kept; all that is read after it is 0.
+// Reads a text from front to back. Keeps the first fault; everything read after it is 0.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text), rest_(text) {}
@@ -40,14 +40,14 @@ class Reader {
   }
 
   std::string_view rest() const { return rest_; }
-  // Takes one character if it is one of `wanted`.
+  // Consumes one character if it is one of `wanted`.
   bool skip(std::string_view wanted) {
     if (rest_.empty() || wanted.find(rest_.front()) == std::string_view::npos) return false;
     rest_.remove_prefix(1);
     return true;
   }
 
-  // A separator that must come: one character of `wanted`.
+  // Consumes a mandatory separator: one character of `wanted`.
   void expect(std::string_view wanted, std::string_view before) {
     if (!failed() && !skip(wanted)) {
       fail(fmt::format("'{}' is expected before the {}, not {}", wanted.front(), before, here()));
@@ -155,7 +155,7 @@ Result<Instant> parse_instant(std::string_view text, ZoneRule rule) {
       in.fail("the second is 60, but a leap second comes only at 23:59:60 UTC");
       return in.error();
     }
-    // No room for the fraction: the next minute's own fractions come later.
+    // Drops the fraction, which would place 23:59:60.9 after 00:00:00.1 of the next minute.
     instant = utc_minute + second;
   }
   if (instant < kEarliest || instant > kLatest) {

@@ -79,11 +79,11 @@ TEST(TimeText, ReadsFractionsOfAnyLength) {
   });
 }
 
-TEST(TimeText, CutsOffWhatIsFinerThanAMicrosecond) {
+TEST(TimeText, TruncatesToMicroseconds) {
   expect_readings({
       {"1970-01-01T00:00:01.0000009Z", at(1)},
       {"1970-01-01T00:00:01.123456999Z", at(1, 123456us)},
-      {"1969-12-31T23:59:59.9999999Z", at(0, -1us)},  // before 1970 too, towards the past
+      {"1969-12-31T23:59:59.9999999Z", at(0, -1us)},  // also before 1970, towards the past
       {"1970-01-01T00:00:01." + std::string(5000, '9') + "Z", at(2, -1us)},
   });
 }
@@ -97,7 +97,7 @@ TEST(TimeText, ReadsTextWithoutAZoneAsUtcOnlyWhereTheCallerSaysSo) {
   expect_refusals({{"2022-12-01T11:09:01", reason}, {"2022-12-01T11:09:01.25", reason}});
 }
 
-TEST(TimeText, TakesALeapSecondAsTheFirstMomentOfTheNextMinute) {
+TEST(TimeText, ReadsALeapSecondAsTheFirstMomentOfTheNextMinute) {
   const Instant next = at(662688000);  // 1991-01-01
   expect_readings({
       {"1990-12-31T23:59:60Z", next},
@@ -187,7 +187,7 @@ TEST(TimeText, RefusesGarbageAndSaysWhatIsWrong) {
   });
 }
 
-TEST(TimeText, RefusesGarbageAlsoWhereTheZoneMayBeLeftOut) {
+TEST(TimeText, RefusesGarbageWhenTheZoneIsOptional) {
   expect_refusals({{"2022-12-01T11:09:01x", R"(the zone must be)"},
                    {"2022-12-01T11:09:01.", "digits are expected after '.', not the end"},
                    {"2022-12-01T11:09", "':' is expected before the second"},
@@ -214,7 +214,7 @@ TEST(TimeText, WritesUtcWithNoThreeOrSixDigitsOfFraction) {
   for (const auto& [text, value] : forms) EXPECT_EQ(format_instant(value), text);
 }
 
-TEST(TimeTextDeathTest, WritesOnlyTheYears0To9999) {
+TEST(TimeTextDeathTest, FormatsOnlyTheYears0To9999) {
   EXPECT_DEATH(format_instant(earliest_instant() - 1us), "years 0 to 9999");
   EXPECT_DEATH(format_instant(latest_instant() + 1us), "years 0 to 9999");
 }
@@ -223,7 +223,7 @@ rc::Gen<Instant> any_instant() {
   const auto low = earliest_instant().time_since_epoch().count();
   const auto high = latest_instant().time_since_epoch().count();
   const auto micros = rc::gen::inRange(low, high + 1);
-  // Whole seconds and milliseconds too: among arbitrary microseconds they never come.
+  // Includes whole seconds and milliseconds, which arbitrary microseconds practically never hit.
   return rc::gen::map(rc::gen::pair(micros, rc::gen::element(1, 1'000, 1'000'000)),
                       [](const std::pair<std::int64_t, int>& drawn) {
                         return Instant(std::chrono::microseconds(drawn.first / drawn.second * drawn.second));
@@ -237,7 +237,7 @@ RC_GTEST_PROP(TimeText, ReadsBackWhatItWrote, ()) {
   RC_ASSERT(*read == instant);
 }
 
-// The same instant as a clock on a wall shows it that is `ahead` of UTC.
+// The same instant in the local time of a zone that is `ahead` of UTC.
 std::string in_zone(Instant instant, std::chrono::minutes ahead) {
   std::string text = format_instant(instant + ahead);
   text.pop_back();
@@ -254,7 +254,7 @@ RC_GTEST_PROP(TimeText, ReadsTheSameInstantInEveryZone, ()) {
   RC_ASSERT(*read == instant);
 }
 
-RC_GTEST_PROP(TimeText, KeepsTheOrderOfWhatWasWritten, ()) {
+RC_GTEST_PROP(TimeText, KeepsTheOrderOfTheValuesWritten, ()) {
   const Instant a = std::clamp(*any_instant(), earliest_instant() + 24h, latest_instant() - 24h);
   const Instant b = *rc::gen::oneOf(any_instant(), rc::gen::just(a), rc::gen::just(a + 1us));
   const auto read_a = parse_instant(in_zone(a, std::chrono::minutes(*rc::gen::inRange(-1439, 1440))));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char32_t kReplacement = 0xfffd;
 
-// How many bytes a character has that starts with `first`; 0 if none does.
+// The length in bytes of a character that starts with `first`; 0 if no character does.
 std::size_t length_after(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first <= 0xdf) return 2;
@@ -19,7 +19,8 @@ std::size_t length_after(unsigned char first) {
   return 0;
 }
 
-// True if the eight bytes are ASCII without NUL: no top bit is set, and none is when each byte is lowered by one.
+// True if the eight bytes are ASCII without NUL: no top bit is set, neither in the bytes nor after subtracting one from
+// each.
 bool is_plain(const char* eight_bytes) {
   std::uint64_t word = 0;
   std::memcpy(&word, eight_bytes, sizeof(word));
@@ -35,7 +36,8 @@ Utf8Char read_utf8(std::string_view text) {
   if (length == 0) return {kReplacement, 1, false};
   if (length == 1) return {first, 1, true};
 
-  // After four first bytes the second has a narrower range: no overlong forms, no surrogates, nothing past U+10FFFF.
+  // After four of the first bytes the range of the second is narrower, which excludes overlong forms, surrogates and
+  // everything past U+10FFFF.
   unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   char32_t code = first & (0x7fU >> length);

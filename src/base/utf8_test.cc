@@ -10,7 +10,7 @@
 namespace horae {
 namespace {
 
-// Straight from the table of RFC 3629.
+// From the table of RFC 3629.
 std::string encode(char32_t code) {
   const auto tail = [code](unsigned shift) { return static_cast<char>(0x80 | (code >> shift & 0x3f)); };
   if (code < 0x80) return {static_cast<char>(code)};
@@ -36,7 +36,7 @@ struct Broken {
   std::size_t length;
 };
 
-TEST(Utf8, EndsABrokenCharacterWhereThatIsCertain) {
+TEST(Utf8, EndsAnInvalidCharacterBeforeTheByteThatProvesIt) {
   const std::vector<Broken> table = {
       {"\x80", 1},  // a continuation without a beginning
       {"\xff", 1},
@@ -62,14 +62,14 @@ TEST(Utf8, EndsABrokenCharacterWhereThatIsCertain) {
   }
 }
 
-TEST(Utf8, KnowsWhatSteersATerminalOrEndsALine) {
+TEST(Utf8, ClassifiesControlCharactersAndLineSeparators) {
   for (const char32_t code : std::initializer_list<char32_t>{0x00, 0x0a, 0x1f, 0x7f, 0x80, 0x85, 0x9f, 0x2028, 0x2029})
     EXPECT_TRUE(is_control(code));
   for (const char32_t code : std::initializer_list<char32_t>{0x20, 0x7e, 0xa0, 0xb5, 0x2027, 0x202a, 0xfffd})
     EXPECT_FALSE(is_control(code));
 }
 
-TEST(Utf8, TextIsAnythingButNulAndBrokenCharacters) {
+TEST(Utf8, TextExcludesNulAndInvalidCharacters) {
   for (std::size_t before = 0; before <= 17; ++before) {
     const std::string front(before, 'x');
     for (const std::string& good : {std::string(), std::string("\n"), std::string("\x7f"), std::string("\xc3\xa9")}) {
@@ -84,9 +84,9 @@ TEST(Utf8, TextIsAnythingButNulAndBrokenCharacters) {
   }
 }
 
-TEST(Utf8DeathTest, NeedsSomethingToRead) { EXPECT_DEATH(read_utf8(""), "empty text"); }
+TEST(Utf8DeathTest, RefusesEmptyText) { EXPECT_DEATH(read_utf8(""), "empty text"); }
 
-RC_GTEST_PROP(Utf8, GoesThroughAnyBytesToTheEnd, (const std::vector<char>& bytes)) {
+RC_GTEST_PROP(Utf8, ReadsAnyBytesToTheEnd, (const std::vector<char>& bytes)) {
   std::string_view rest(bytes.data(), bytes.size());
   while (!rest.empty()) {
     const Utf8Char read = read_utf8(rest);

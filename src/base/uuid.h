@@ -1,4 +1,4 @@
-// UUIDs, and version 7 (RFC 9562) for the ids that Horae makes: they sort by the time of their making.
+// UUIDs, and a generator of version 7 (RFC 9562) for Horae's own ids: they sort by creation time.
 #pragma once
 
 #include <array>
@@ -26,20 +26,20 @@ struct Uuid {
 // 36 characters, lower case: "0190f7c2-0a1b-7c3d-8e4f-0123456789ab".
 std::string to_string(const Uuid& uuid);
 
-// Reads the 36-character form in either case. Any version and variant is taken, also the nil UUID.
+// Reads the 36-character form, in upper or lower case. Accepts any version and variant, including the nil UUID.
 Result<Uuid> parse_uuid(std::string_view text);
 
-// The version number, 0 to 15: 7 for the ids that Horae makes.
+// The version number, 0 to 15: 7 for Horae's own ids.
 int version_of(const Uuid& uuid);
 
-// When a version 7 UUID was made, to the millisecond, by the clock of its maker. Nothing for other versions and
-// for times past latest_instant(), which only a forged id has.
+// When a version 7 UUID was made, to the millisecond, by its maker's clock. Nothing for other versions and for times
+// past latest_instant(), which only a forged id has.
 std::optional<Instant> time_of(const Uuid& uuid);
 
-// Makes version 7 UUIDs, each greater than all that the same source made before, also when the clock steps back or more
-// than 4,096 are made in one millisecond (then the ids run ahead of the clock).
+// Makes version 7 UUIDs. Each is greater than all earlier ones of the same source, even if the clock steps back or more
+// than 4,096 are made in one millisecond (the ids then run ahead of the clock).
 //
-// Threads: any thread at once. The clock and the randomness must outlive the source.
+// Thread-safe. The clock and the randomness must outlive the source.
 class UuidSource {
  public:
   UuidSource(const Clock& clock, Random& random) : clock_(clock), random_(random) {}

@@ -62,17 +62,17 @@ TEST(Uuid, RefusesOtherTextAndSaysWhatIsWrong) {
   }
 }
 
-TEST(Uuid, KnowsWhenAVersion7WasMade) {
+TEST(Uuid, ReturnsTheTimeOfAVersion7) {
   EXPECT_EQ(time_of(*parse_uuid(kRfcExample)), *parse_instant("2022-02-22T19:22:22Z"));
 }
 
-TEST(Uuid, KnowsNoTimeForOtherVersionsAndVariants) {
+TEST(Uuid, ReturnsNoTimeForOtherVersionsAndVariants) {
   EXPECT_EQ(time_of(Uuid{}), std::nullopt);
   EXPECT_EQ(time_of(*parse_uuid("017f22e2-79b0-4cc3-98c4-dc0c0c07398f")), std::nullopt);
   EXPECT_EQ(time_of(*parse_uuid("017f22e2-79b0-7cc3-18c4-dc0c0c07398f")), std::nullopt);
 }
 
-TEST(Uuid, KnowsNoTimeThatCouldNotBeWritten) {
+TEST(Uuid, ReturnsNoTimeBeyondTheSupportedRange) {
   EXPECT_EQ(time_of(*parse_uuid("e677d21f-dbff-7000-8000-000000000000")), *parse_instant("9999-12-31T23:59:59.999Z"));
   EXPECT_EQ(time_of(*parse_uuid("e677d21f-dc00-7000-8000-000000000000")), std::nullopt);
 }
@@ -130,7 +130,7 @@ TEST(UuidSource, RunsAheadOfTheClockWhenAMillisecondIsFull) {
   EXPECT_EQ(time_of(next), start + 1ms);
 }
 
-TEST(UuidSource, DrawsTheRestAtRandom) {
+TEST(UuidSource, FillsTheRestWithRandomBits) {
   World world;
   std::set<std::vector<std::uint8_t>> tails;
   for (int i = 0; i < 1000; ++i) {
@@ -140,7 +140,7 @@ TEST(UuidSource, DrawsTheRestAtRandom) {
   EXPECT_EQ(tails.size(), 1000U);
 }
 
-TEST(UuidSource, MakesIdsAlsoWhenTheClockIsBefore1970) {
+TEST(UuidSource, MakesIdsWhenTheClockIsBefore1970) {
   World world;
   world.clock.step_wall(-24h * 365 * 60);
   const Uuid first = world.source.next();
@@ -148,7 +148,7 @@ TEST(UuidSource, MakesIdsAlsoWhenTheClockIsBefore1970) {
   EXPECT_LT(first, world.source.next());
 }
 
-RC_GTEST_PROP(UuidSource, MakesEachIdGreaterThanTheLastAlsoWhenTheClockStepsBack, ()) {
+RC_GTEST_PROP(UuidSource, MakesIncreasingIdsWhenTheClockStepsBack, ()) {
   const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(-5000, 5000));
   World world;
   Uuid last = world.source.next();
@@ -161,7 +161,7 @@ RC_GTEST_PROP(UuidSource, MakesEachIdGreaterThanTheLastAlsoWhenTheClockStepsBack
   }
 }
 
-TEST(UuidSource, MakesDistinctGrowingIdsForSeveralThreads) {
+TEST(UuidSource, MakesDistinctIncreasingIdsForSeveralThreads) {
   World world;
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kEach = 3000;
@@ -177,7 +177,7 @@ TEST(UuidSource, MakesDistinctGrowingIdsForSeveralThreads) {
       });
     }
   }
-  // The random tails differ in any case: what the source promises shows in the first half.
+  // Compares the first halves only: the random second halves would differ anyway.
   std::set<std::vector<std::uint8_t>> heads;
   for (const auto& mine : made) {
     EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));

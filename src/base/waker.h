@@ -1,4 +1,4 @@
-// A bell: somebody waits until it rings or until a time has come.
+// Lets a thread sleep until another thread wakes it or a deadline passes.
 #pragma once
 
 #include <condition_variable>
@@ -8,20 +8,20 @@
 
 namespace horae {
 
-// A ring is kept until somebody has waited for it, so none is lost; several before a wait are one.
+// A wake-up is kept until the next wait(), so none is lost; several wake-ups before a wait() count as one.
 //
-// Threads: any number may ring at once; one waits.
+// wake() is thread-safe; wait() is called by one thread at a time.
 class Waker {
  public:
   void wake();
 
-  // True if it rang, false if `deadline` on the system's monotonic clock came first.
+  // True if it was woken, false if `deadline`, on the system's monotonic clock, passed first.
   bool wait(MonotonicTime deadline);
 
  private:
   std::mutex mutex_;
-  std::condition_variable rang_;
-  bool is_rung_ = false;  // guarded by mutex_
+  std::condition_variable woken_;
+  bool pending_ = false;  // guarded by mutex_; a wake-up that no wait() has consumed
 };
 
 }  // namespace horae

@@ -9,13 +9,13 @@ namespace {
 
 using std::chrono::hours;
 
-TEST(Waker, ARingBeforeTheWaitIsNotLost) {
+TEST(Waker, AWakeUpBeforeTheWaitIsNotLost) {
   Waker waker;
   waker.wake();
   EXPECT_TRUE(waker.wait(SystemClock().now() + hours(1)));
 }
 
-TEST(Waker, SeveralRingsAreOne) {
+TEST(Waker, SeveralWakeUpsCountAsOne) {
   Waker waker;
   waker.wake();
   waker.wake();
@@ -23,13 +23,13 @@ TEST(Waker, SeveralRingsAreOne) {
   EXPECT_FALSE(waker.wait(SystemClock().now()));
 }
 
-TEST(Waker, ATimeThatHasComeEndsTheWait) {
+TEST(Waker, APastDeadlineEndsTheWait) {
   Waker waker;
   EXPECT_FALSE(waker.wait(SystemClock().now()));
   EXPECT_FALSE(waker.wait(MonotonicTime()));
 }
 
-TEST(Waker, ARingEndsTheWaitOfAnotherThread) {
+TEST(Waker, AWakeUpEndsTheWaitOfAnotherThread) {
   Waker waker, answer;
   std::thread other([&] {
     EXPECT_TRUE(waker.wait(SystemClock().now() + hours(1)));

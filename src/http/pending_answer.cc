@@ -31,11 +31,11 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
 
   void resume() override { connection_->post_resume(); }
 
-  // The connection calls back on its own thread, so a weak pointer keeps the two from holding each other.
+  // The connection keeps this callback, so it holds the slot weakly: the two must not keep each other alive.
   void on_gone(std::function<void()> gone) override {
     connection_->post_watch(id_, [weak = weak_from_this(), gone = std::move(gone)] {
-      const auto exchange = weak.lock();
-      if (!exchange || exchange->answered_ || exchange->gone_.exchange(true)) return;
+      const auto slot = weak.lock();
+      if (!slot || slot->answered_ || slot->gone_.exchange(true)) return;
       gone();
     });
   }
@@ -45,7 +45,7 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
  private:
   const std::shared_ptr<Connection> connection_;
   const std::uint64_t id_;
-  const HeldBytes bytes_;  // of the request, which lives about as long as its handles do
+  const HeldBytes bytes_;  // of the request, which lives about as long as its handles
   std::atomic<bool> answered_ = false;
   std::atomic<bool> gone_ = false;
 };
@@ -53,7 +53,7 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
 }  // namespace
 
 std::shared_ptr<AnswerSlot> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
-                                              HeldBytes bytes) {
+                                                HeldBytes bytes) {
   return std::make_shared<PendingAnswer>(std::move(connection), id, std::move(bytes));
 }
 

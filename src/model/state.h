@@ -1,7 +1,7 @@
 // The states of a task, the events that move it, and the one table that says which event may happen in which state.
 //
 // Everything that speaks about transitions comes from that table: what a store may do, the messages of refusals, and
-// docs/state_machine.md with its diagram.
+// docs/reference/state_machine.md with its diagram.
 #pragma once
 
 #include <array>

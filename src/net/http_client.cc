@@ -16,7 +16,8 @@ namespace {
 
 void start_curl() {
   static std::once_flag once;
-  std::call_once(once, [] { HORAE_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl starts"); });
+  std::call_once(once,
+                 [] { HORAE_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl must initialize"); });
 }
 
 struct ListDeleter {
@@ -24,7 +25,7 @@ struct ListDeleter {
 };
 using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
-// What arrives, and why it was cut off if it was.
+// The response as it arrives, and why it was cut off, if it was.
 struct Arriving {
   NetResponse response;
   const std::function<bool(std::string_view)>& take;
@@ -32,7 +33,7 @@ struct Arriving {
   const HttpClientOptions& limits;
   bool is_too_large = false;
   bool is_success = false;
-  bool was_ended = false;  // by the taker
+  bool was_ended = false;  // by `take`
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -42,7 +43,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// libcurl's callback for each line of a head. An answer in several parts (100 Continue) has several heads: the last
+// libcurl's callback for each line of a head. With interim responses (100 Continue) there are several heads; the last
 // one counts.
 std::size_t take_header(char* data, std::size_t, std::size_t size, void* user) {
   auto& arriving = *static_cast<Arriving*>(user);
@@ -75,7 +76,7 @@ std::size_t take_body(char* data, std::size_t, std::size_t size, void* user) {
   return size;
 }
 
-// A line break would begin a header of its own.
+// A line break would start another header.
 bool is_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
@@ -91,7 +92,7 @@ Result<HeaderList> make_headers(const NetRequest& request) {
   append("Expect:");  // no waiting for 100 Continue
   for (const NetHeader& header : request.headers) {
     if (!is_one_line(header.name) || !is_one_line(header.value) || header.name.empty()) {
-      return Error{ErrorCode::kMalformed, fmt::format("header {}: give one line", quote(header.name))};
+      return Error{ErrorCode::kMalformed, fmt::format("header {}: must be one line", quote(header.name))};
     }
     append(header.value.empty() ? header.name + ";" : header.name + ": " + header.value);
   }
@@ -106,7 +107,7 @@ long to_milliseconds(Duration duration) {
   return std::max(1L, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
 }
 
-// Codes of libcurl after which it is certain that the request was not taken, but for those of TLS.
+// Codes of libcurl after which the request certainly had no effect; those of TLS are handled apart.
 bool was_never_sent(CURLcode code) { return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT; }
 
 Error failure(const NetRequest& request, CURLcode code, const char* details) {
@@ -119,9 +120,9 @@ Error failure(const NetRequest& request, CURLcode code, const char* details) {
     return {ErrorCode::kMalformed, fmt::format("{}: {}; give a file of certificates in PEM", what, why)};
   }
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
-    return {ErrorCode::kUnavailable,
-            fmt::format("{}: {}; nothing was sent: name a file of certificates that vouches for it (--ca or HORAE_CA)",
-                        what, why)};
+    return {
+        ErrorCode::kUnavailable,
+        fmt::format("{}: {}; nothing was sent: name the certificate of its authority (--ca or HORAE_CA)", what, why)};
   }
   if (code == CURLE_SSL_CONNECT_ERROR) {
     return {ErrorCode::kUnavailable,
@@ -132,23 +133,26 @@ Error failure(const NetRequest& request, CURLcode code, const char* details) {
             fmt::format("{}: {}; nothing was sent: is it running, and is the address right?", what, why)};
   }
   if (code == CURLE_OPERATION_TIMEDOUT) {
-    return {ErrorCode::kUnavailable,
-            fmt::format("{}: no answer within {}; it may have been taken: look, or repeat it with the same id or key",
-                        what, format_duration(request.timeout))};
+    return {
+        ErrorCode::kUnavailable,
+        fmt::format(
+            "{}: no response within {}; the request may have taken effect: check, or repeat it with the same id or key",
+            what, format_duration(request.timeout))};
   }
-  return {ErrorCode::kUnavailable,
-          fmt::format("{}: {}; it may have been taken: look, or repeat it with the same id or key", what, why)};
+  return {
+      ErrorCode::kUnavailable,
+      fmt::format("{}: {}; the request may have taken effect: check, or repeat it with the same id or key", what, why)};
 }
 
 }  // namespace
 
-// A handle of libcurl, which keeps its connections.
+// A libcurl handle, which keeps connections open.
 class HttpClient::Core {
  public:
   explicit Core(HttpClientOptions options) : options_(std::move(options)) {
     start_curl();
     curl_ = curl_easy_init();
-    HORAE_CHECK(curl_ != nullptr, "libcurl makes a handle");
+    HORAE_CHECK(curl_ != nullptr, "libcurl must create a handle");
   }
   ~Core() { curl_easy_cleanup(curl_); }
   Core(const Core&) = delete;
@@ -156,10 +160,10 @@ class HttpClient::Core {
 
   Result<NetResponse> send(const NetRequest& request) {
     if (!is_method(request.method)) {
-      return Error{ErrorCode::kMalformed, fmt::format("method {}: give GET, POST, ...", quote(request.method))};
+      return Error{ErrorCode::kMalformed, fmt::format("method {}: must be GET, POST, ...", quote(request.method))};
     }
     if (!is_one_line(request.url)) {
-      return Error{ErrorCode::kMalformed, fmt::format("URL {}: give one line", quote(request.url))};
+      return Error{ErrorCode::kMalformed, fmt::format("URL {}: must be one line", quote(request.url))};
     }
     const auto headers = make_headers(request);
     if (!headers.ok()) return headers.error();
@@ -167,7 +171,7 @@ class HttpClient::Core {
     set_up(request, headers->get(), arriving);
     const CURLcode done = curl_easy_perform(curl_);
     if (arriving.is_too_large) {
-      return Error{ErrorCode::kOverLimit, fmt::format("{} {}: the answer is larger than {} bytes; ask for less",
+      return Error{ErrorCode::kOverLimit, fmt::format("{} {}: the response is larger than {} bytes; request less",
                                                       request.method, request.url, options_.max_body_bytes)};
     }
     if (done != CURLE_OK && !arriving.was_ended) return failure(request, done, error_);
@@ -178,7 +182,7 @@ class HttpClient::Core {
   }
 
  private:
-  static void set_or_get(CURLcode done) { HORAE_CHECK(done == CURLE_OK, "libcurl knows this option"); }
+  static void set_or_get(CURLcode done) { HORAE_CHECK(done == CURLE_OK, "libcurl must support this option"); }
 
   template <typename T>
   void set(CURLoption option, T value) {
@@ -186,7 +190,7 @@ class HttpClient::Core {
   }
 
   void set_up(const NetRequest& request, curl_slist* headers, Arriving& arriving) {
-    curl_easy_reset(curl_);  // connections stay
+    curl_easy_reset(curl_);  // keeps the connections
     error_[0] = '\0';
     set(CURLOPT_URL, request.url.c_str());
     set(CURLOPT_CUSTOMREQUEST, request.method.c_str());

@@ -1,4 +1,4 @@
-// HTTP to other programs. What it stands on (libcurl) stays inside.
+// An HTTP client. libcurl is an implementation detail.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,16 @@ struct NetRequest {
   std::string url;  // http:// or https://
   std::vector<NetHeader> headers = {};
   std::string body = {};
-  Duration timeout = std::chrono::seconds(30);  // for all of it, from the connect to the last byte of the answer
+  Duration timeout = std::chrono::seconds(30);  // for the whole call, from the connect to the last byte of the response
 
-  // Gets the body of a success piece by piece as it arrives, instead of NetResponse::body; false ends the answer here.
+  // If set, called with each piece of a successful response's body as it arrives; NetResponse::body then stays empty.
+  // Return false to end the response there.
   std::function<bool(std::string_view piece)> take = {};
 };
 
 struct NetResponse {
   int status = 0;
-  std::vector<NetHeader> headers;  // in their order, names in lower case
+  std::vector<NetHeader> headers;  // in the order received, names in lower case
   std::string body;
 
   // The value of the first header with that name (in lower case); empty if there is none.
@@ -42,17 +43,16 @@ struct NetResponse {
 
 struct HttpClientOptions {
   Duration connect_timeout = std::chrono::seconds(5);
-  std::size_t max_head_bytes = 1 << 18;  // of an answer; beyond: kOverLimit
+  std::size_t max_head_bytes = 1 << 18;  // of a response; beyond: kOverLimit
   std::size_t max_body_bytes = 64 << 20;
-  std::string ca_file = {};  // of certificates (PEM) of those who vouch for https://; empty: those the system trusts
+  std::string ca_file = {};  // certificates (PEM) of the authorities to trust for https://; empty: the system's
 };
 
-// Sends requests one by one over connections that it keeps open. It follows no redirects and uses no proxy of the
-// environment. It repeats a request only if a connection that was kept open breaks before the first byte of the answer,
-// for that is how a connection looks that the other side had closed meanwhile. So a request that must not be taken
-// twice carries an id.
+// Sends one request at a time and keeps connections open between them. It follows no redirects and ignores proxies of
+// the environment. It repeats a request only if a kept-open connection breaks before the first byte of the response,
+// since the server may have closed it while it was idle. So a request that must not take effect twice needs an id.
 //
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 class HttpClient {
  public:
   explicit HttpClient(HttpClientOptions options = {});
@@ -60,10 +60,10 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // The answer, whatever its status. Without one:
-  //   kMalformed    the URL, the method or a header cannot be sent, or the file of certificates cannot be read
-  //   kOverLimit    the answer is too large; it was made
-  //   kUnavailable  nobody answers, or not in time. The message says whether the request can have been taken.
+  // The response, with any status. Without a response:
+  //   kMalformed    the URL, the method or a header is invalid, or the file of certificates cannot be read
+  //   kOverLimit    the response is too large; the request took effect
+  //   kUnavailable  there was no response, or not in time. The message says whether the request may have taken effect.
   Result<NetResponse> send(const NetRequest& request);
 
  private:
@@ -71,7 +71,7 @@ class HttpClient {
   std::unique_ptr<Core> core_;
 };
 
-// `text` as a part of a path or a query: all but letters, digits and "-._~" becomes %XX.
+// Percent-encodes `text` for a path segment or a query: everything but letters, digits and "-._~" becomes %XX.
 std::string escape_url(std::string_view text);
 
 }  // namespace horae

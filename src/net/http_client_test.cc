@@ -20,14 +20,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using std::literals::operator""ms;
 
-// Takes one connection on a port of its own and lets the test answer it in plain bytes.
+// Accepts one connection on its own port and lets the test script the raw bytes of the response.
 class OneCallServer {
  public:
   // A connection as the script sees it.
   struct Peer {
     int socket;
 
-    // Reads up to the end of a head, and then `body` bytes more.
+    // Reads to the end of a head, then `body` more bytes.
     std::string read(std::size_t body = 0) const {
       std::string text;
       char byte = 0;
@@ -36,7 +36,7 @@ class OneCallServer {
       return text;
     }
     void write(std::string_view text) const { EXPECT_EQ(::write(socket, text.data(), text.size()), std::ssize(text)); }
-    // Until the other side gives up.
+    // Waits until the peer closes the connection.
     void wait_for_the_end() const {
       char byte = 0;
       while (::read(socket, &byte, 1) == 1) continue;
@@ -74,7 +74,7 @@ class OneCallServer {
   std::thread thread_;
 };
 
-TEST(HttpClient, SendsWhatItIsToldAndGivesTheWholeAnswer) {
+TEST(HttpClient, SendsTheRequestAndReturnsTheWholeResponse) {
   std::string seen;
   OneCallServer server([&seen](const OneCallServer::Peer& peer) {
     seen = peer.read(5);
@@ -95,7 +95,7 @@ TEST(HttpClient, SendsWhatItIsToldAndGivesTheWholeAnswer) {
   EXPECT_TRUE(seen.ends_with(std::string("{\0\"}x", 5)));
 }
 
-TEST(HttpClient, KeepsItsConnection) {
+TEST(HttpClient, ReusesItsConnection) {
   int calls = 0;
   OneCallServer server([&calls](const OneCallServer::Peer& peer) {
     for (; calls < 3; ++calls) {
@@ -107,7 +107,7 @@ TEST(HttpClient, KeepsItsConnection) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(client.send({.url = server.url()}).ok());
 }
 
-TEST(HttpClient, AStatusThatIsAnErrorIsAnAnswerAndARedirectIsNotFollowed) {
+TEST(HttpClient, ReturnsErrorStatusesAndFollowsNoRedirect) {
   OneCallServer server([](const OneCallServer::Peer& peer) {
     (void)peer.read();
     peer.write("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno");
@@ -119,7 +119,7 @@ TEST(HttpClient, AStatusThatIsAnErrorIsAnAnswerAndARedirectIsNotFollowed) {
   EXPECT_EQ(client.send({.url = server.url()})->status, 302);
 }
 
-TEST(HttpClient, SaysThatNothingWasSentWhereNobodyListens) {
+TEST(HttpClient, ReportsThatNothingWasSentWhenTheConnectionIsRefused) {
   const int reserved = ::socket(AF_INET, SOCK_STREAM, 0);  // bound, but it does not listen
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -136,7 +136,7 @@ TEST(HttpClient, SaysThatNothingWasSentWhereNobodyListens) {
   EXPECT_THAT(response.error().message, HasSubstr("nothing was sent: is it running"));
 }
 
-TEST(HttpClient, SaysThatTheRequestMayHaveBeenTakenWhenTheAnswerIsLate) {
+TEST(HttpClient, ReportsAPossibleEffectWhenTheResponseTimesOut) {
   OneCallServer server([](const OneCallServer::Peer& peer) {
     (void)peer.read();
     peer.wait_for_the_end();
@@ -145,19 +145,20 @@ TEST(HttpClient, SaysThatTheRequestMayHaveBeenTakenWhenTheAnswerIsLate) {
   const auto response = client.send({.url = server.url(), .timeout = 50ms});
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(response.error().message, AllOf(HasSubstr("no answer within 50ms"), HasSubstr("may have been taken")));
+  EXPECT_THAT(response.error().message,
+              AllOf(HasSubstr("no response within 50ms"), HasSubstr("may have taken effect")));
 }
 
-TEST(HttpClient, SaysThatTheRequestMayHaveBeenTakenWhenTheConnectionBreaks) {
+TEST(HttpClient, ReportsAPossibleEffectWhenTheConnectionBreaks) {
   OneCallServer server([](const OneCallServer::Peer& peer) { (void)peer.read(); });
   HttpClient client;
   const auto response = client.send({.url = server.url()});
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(response.error().message, HasSubstr("may have been taken"));
+  EXPECT_THAT(response.error().message, HasSubstr("may have taken effect"));
 }
 
-TEST(HttpClient, RefusesAnAnswerThatIsTooLarge) {
+TEST(HttpClient, RefusesAResponseThatIsTooLarge) {
   OneCallServer server([](const OneCallServer::Peer& peer) {
     (void)peer.read();
     peer.write("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n01234567890");
@@ -177,7 +178,7 @@ TEST(HttpClient, RefusesAHeadThatIsTooLarge) {
   EXPECT_EQ(client.send({.url = server.url()}).error().code, ErrorCode::kOverLimit);
 }
 
-TEST(HttpClient, RefusesWhatCannotBeSent) {
+TEST(HttpClient, RefusesInvalidRequests) {
   HttpClient client;
   for (const NetRequest& request :
        {NetRequest{.url = "ftp://127.0.0.1/"}, NetRequest{.url = "file:///etc/hostname"}, NetRequest{.url = ""},
@@ -189,7 +190,7 @@ TEST(HttpClient, RefusesWhatCannotBeSent) {
   }
 }
 
-// A server with a certificate that nobody vouches for but itself.
+// A server with a self-signed certificate.
 class SelfSignedServer {
  public:
   const std::string& url() const { return url_; }
@@ -217,7 +218,7 @@ class SelfSignedServer {
   std::string url_;
 };
 
-TEST(HttpClient, TrustsWhomTheFileOfCertificatesNamesAndNobodyElse) {
+TEST(HttpClient, TrustsOnlyTheAuthoritiesOfTheGivenFile) {
   const SelfSignedServer server;
   HttpClient trusting({.ca_file = server.certificate()});
   const auto response = trusting.send({.url = server.url()});
@@ -231,7 +232,7 @@ TEST(HttpClient, TrustsWhomTheFileOfCertificatesNamesAndNobodyElse) {
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("nothing was sent"), HasSubstr("--ca")));
 }
 
-TEST(HttpClient, SaysThatAPortDoesNotSpeakTls) {
+TEST(HttpClient, ReportsThatAPortDoesNotSpeakTls) {
   OneCallServer server([](const OneCallServer::Peer& peer) { peer.write("HTTP/1.1 400 Bad Request\r\n\r\n"); });
   const auto response = HttpClient().send({.url = "https" + server.url().substr(4)});
   ASSERT_FALSE(response.ok());
@@ -239,7 +240,7 @@ TEST(HttpClient, SaysThatAPortDoesNotSpeakTls) {
   EXPECT_THAT(response.error().message, HasSubstr("does it speak TLS"));
 }
 
-TEST(HttpClient, RefusesAFileOfCertificatesThatIsNone) {
+TEST(HttpClient, RefusesAnInvalidFileOfCertificates) {
   OneCallServer server([](const OneCallServer::Peer& peer) { peer.wait_for_the_end(); });
   HttpClient client({.ca_file = "/nonexistent/ca.pem"});
   const auto response = client.send({.url = "https" + server.url().substr(4)});
@@ -248,7 +249,7 @@ TEST(HttpClient, RefusesAFileOfCertificatesThatIsNone) {
   EXPECT_THAT(response.error().message, AllOf(HasSubstr("/nonexistent/ca.pem"), HasSubstr("PEM")));
 }
 
-TEST(EscapeUrl, LeavesOnlyWhatIsSafeEverywhere) {
+TEST(EscapeUrl, KeepsOnlyUnreservedCharacters) {
   EXPECT_EQ(escape_url("a-Z_0.~"), "a-Z_0.~");
   EXPECT_EQ(escape_url("a/b?c&d=e f+%"), "a%2Fb%3Fc%26d%3De%20f%2B%25");
   EXPECT_EQ(escape_url("\xC3\xA4"), "%C3%A4");

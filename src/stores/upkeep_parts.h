@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "model/task.h"
 
 namespace horae {
 
@@ -19,11 +18,6 @@ constexpr Duration distance(Instant from, Instant to) {
 constexpr std::optional<Duration> time_left(std::optional<Instant> then, Instant now) {
   if (!then) return std::nullopt;
   return std::max(distance(now, *then), Duration::zero());
-}
-
-// The error of a task whose last lease expired.
-inline TaskError attempts_exhausted() {
-  return {.code = "attempts_exhausted", .description = "the lease expired, and no attempt is left (max_attempts)"};
 }
 
 }  // namespace horae

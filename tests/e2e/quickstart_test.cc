@@ -1,10 +1,13 @@
-// docs/quickstart.md, block by block, against the real binary. Only the port is another one.
+// docs/start/quickstart.md and the session of README.md, block by block, against the real binary. Only the port differs.
 
 #include <gmock/gmock.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/e2e/page.h"
 #include "tests/support/process.h"
@@ -14,8 +17,33 @@ namespace horae::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+const std::regex kId("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
+
+// A command of a printed session, and the output that is printed under it.
+struct PrintedCommand {
+  std::string command;
+  std::string output;
+};
+
+// The commands of a ```console block: lines that begin with "$ " are commands.
+std::vector<PrintedCommand> commands_of(const std::string& block) {
+  std::vector<PrintedCommand> commands;
+  std::istringstream lines(block);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("$ ")) {
+      commands.push_back({line.substr(2), ""});
+    } else if (!commands.empty()) {
+      commands.back().output += line + "\n";
+    }
+  }
+  return commands;
+}
+
+std::string without_ids(const std::string& text) { return std::regex_replace(text, kId, "ID"); }
 
 class Quickstart : public ::testing::Test {
  protected:
@@ -35,7 +63,7 @@ class Quickstart : public ::testing::Test {
 
   std::string with_port(const std::string& text) const { return std::regex_replace(text, std::regex("3369"), port_); }
 
-  // What a block of shell prints; it must not fail.
+  // The output of a shell block, which must not fail.
   std::string shell(const std::string& block) const {
     const std::string set_up =
         "set -e; export HORAE_NODE=http://127.0.0.1:" + port_ + "; horae() { '" HORAE_BINARY "' \"$@\"; }; ";
@@ -52,8 +80,8 @@ class Quickstart : public ::testing::Test {
 };
 
 TEST_F(Quickstart, EachBlockWorksAsPrinted) {
-  const auto shells = blocks_of("quickstart.md", "sh");
-  const auto pythons = blocks_of("quickstart.md", "python");
+  const auto shells = blocks_of("start/quickstart.md", "sh");
+  const auto pythons = blocks_of("start/quickstart.md", "python");
   ASSERT_THAT(shells, SizeIs(4));
   ASSERT_THAT(pythons, SizeIs(1));
   EXPECT_THAT(shell(shells[0]), HasSubstr("\"id\":\""));
@@ -62,13 +90,25 @@ TEST_F(Quickstart, EachBlockWorksAsPrinted) {
 
   Process worker({"/usr/bin/python3", "-c", with_port(pythons[0])});
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
-  // The worker is asked for again only after its completion was taken.
+  // The second mail comes only after the completion of the first was accepted.
   shell(shells[2]);
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
   worker.send_signal(SIGKILL);
   (void)worker.wait();
   EXPECT_THAT(shell(shells[1] + "horae task list --queue mail"), HasSubstr("completed"));
   EXPECT_THAT(shell(shells[3]), AllOf(HasSubstr("mail"), HasSubstr("demo")));
+}
+
+TEST_F(Quickstart, SessionOfTheReadmeIsWhatTheProgramPrints) {
+  const auto blocks = blocks_of("../README.md", "console");
+  ASSERT_THAT(blocks, SizeIs(1));
+  std::string last_id;  // the printed commands name the task of the command before them
+  for (const PrintedCommand& printed : commands_of(blocks[0])) {
+    const std::string said = shell(std::regex_replace(printed.command, kId, last_id) + " 2>/dev/null");
+    EXPECT_EQ(without_ids(said), without_ids(printed.output)) << printed.command;
+    if (std::smatch found; std::regex_search(said, found, kId)) last_id = found[0];
+  }
+  EXPECT_THAT(shell("horae queue list"), ContainsRegex("mail +1 "));
 }
 
 }  // namespace

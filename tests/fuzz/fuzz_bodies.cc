@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/json_scan.h"
-#include "api/json/bodies.h"
 #include "api/access/new_token.h"
+#include "api/json/bodies.h"
 #include "api/routes/routes.h"
+#include "base/json_scan.h"
 #include "laws.h"
 #include "store/submission.h"
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string_view>
 
-#include "base/utf8.h"
 #include "api/event_stream.h"
 #include "api/json/list_query.h"
 #include "api/route.h"
+#include "base/utf8.h"
 #include "laws.h"
 #include "stores/list_cursor.h"
 
@@ -17,7 +17,7 @@ namespace horae {
 namespace {
 
 // Nobody waits for it.
-class NoAnswerSlot final : public AnswerSlot {
+class NoAnswer final : public AnswerSlot {
  public:
   void answer(HttpResponse, Sent) override {}
   void stream(HttpResponse, std::shared_ptr<BodyStream>) override {}
@@ -53,7 +53,7 @@ void require_laws_of_queries(std::string_view text, const Route& route) {
   auto query = read_query(text, route);
   if (!query.ok()) return require_refusal(query.error());
   HORAE_CHECK(query->size() <= route.parameters.size(), "each part that a route knows comes once");
-  Call call{.request = {}, .responder = Responder(std::make_shared<NoAnswerSlot>()), .route = &route};
+  Call call{.request = {}, .responder = Responder(std::make_shared<NoAnswer>()), .route = &route};
   call.query = std::move(*query);
   for (const auto& [name, value] : call.query) {
     HORAE_CHECK(std::ranges::count(call.query, name, &Call::Query::value_type::first) == 1, "each comes once");

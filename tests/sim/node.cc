@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kWakeUp = std::chrono::microseconds(200);   // the mean until a loop that was woken runs
 constexpr int kSafetyNet = 60;                                 // polls: how often loops look that the poller wakes
-constexpr Duration kRestart = std::chrono::milliseconds(100);  // of a node that was stopped in good order
+constexpr Duration kRestart = std::chrono::milliseconds(100);  // of a node that was drained
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Node::~Node() = default;
 
 void Node::start() {
   if (life_ != nullptr) return;
-  if (world_.store_is_away || cut_off_until_ > world_.now()) {
+  if (world_.store_is_down || cut_off_until_ > world_.now()) {
     world_.events.after(world_.chance.around(world_.plan.poll), [this] { start(); });
     return;
   }
@@ -65,7 +65,7 @@ void Node::drain(Duration grace) {
   check_drained(life, world_.now() + std::chrono::ceil<std::chrono::microseconds>(grace));
 }
 
-// As Engine::stop() does: everything goes on until nothing is held any more, or the time is over.
+// Like Engine::stop(): the loops continue until no attempt is held any more, or until the deadline.
 void Node::check_drained(const std::shared_ptr<NodeLife>& life, Instant deadline) {
   if (life->is_dead_) return;
   const bool is_empty = life->dispatcher_.is_empty() && life->claimer_.is_empty();
@@ -75,7 +75,7 @@ void Node::check_drained(const std::shared_ptr<NodeLife>& life, Instant deadline
 
 void Node::pause(Duration time) {
   if (paused_until_ > world_.now()) return;
-  world_.fault(fmt::format("node-{} stands still", index_));
+  world_.fault(fmt::format("node-{} is paused", index_));
   paused_until_ = world_.now() + std::chrono::ceil<std::chrono::microseconds>(time);
 }
 
@@ -120,12 +120,12 @@ class NodeLife::WatchedExecutor final : public Executor {
 NodeLife::NodeLife(Node& node, std::string owner)
     : node_(node),
       world_(node.world_),
-      way_(world_, *this),
-      faulty_tasks_(world_, node.index_, way_),
-      faulty_queues_(world_, node.index_, way_),
+      link_(world_, *this),
+      faulty_tasks_(world_, node.index_, link_),
+      faulty_queues_(world_, node.index_, link_),
       tasks_(faulty_tasks_, no_meter(), world_.events, *this),
       queues_(faulty_queues_, no_meter(), world_.events, *this),
-      cluster_(world_, way_),
+      cluster_(world_, link_),
       sleeps_([this] { wake(kSleepers); }),
       executors_({{"sleep", &sleeps_}}),
       watched_(std::make_unique<WatchedExecutor>(*this, executors_)),
@@ -229,7 +229,7 @@ void NodeLife::wake(Part part) {
 void NodeLife::run(Part part) {
   if (node_.paused_until_ > world_.now()) return plan_run(part, node_.paused_until_);
   Driven& driven = loops_[part];
-  const auto life = shared_from_this();  // what is under way is unwound before it goes
+  const auto life = shared_from_this();  // outlives the unwinding of this call
   driven.is_running = true;
   driven.is_woken = false;
   MonotonicTime next;
@@ -250,7 +250,7 @@ void NodeLife::die() {
   if (!is_dead_) node_.end_life(world_.chance.around(world_.plan.lease / 2));
 }
 
-// ---- NodeLife: the door ----
+// ---- NodeLife: calls ----
 
 Result<SubmitOutcome> NodeLife::submit(const Submission& submission) {
   auto outcomes = tasks_.submit(std::span(&submission, 1));

@@ -21,6 +21,8 @@
 
 namespace horae {
 
+struct Effect;
+
 // How GoogleTest prints what it compares.
 void PrintTo(State state, std::ostream* out);
 void PrintTo(Event event, std::ostream* out);
@@ -197,6 +199,30 @@ class StateTable : public Contract {
   // Nothing if there is no such task.
   std::optional<State> state_now(const TaskId& id);
 };
+class EffectTable : public Contract {
+ public:
+  struct Situation;
+  struct Action;
+
+ protected:
+  struct Case;  // a task, and what the store must remember of its attempts
+
+  void expect_settlements(const std::vector<Situation>& situations, const std::vector<Action>& actions);
+  void expect_settlement(const Situation& situation, const Action& action, const std::string& queue);
+
+  // A running task, as its first attempt or with a past: lost leases, a turn, progress, a checkpoint.
+  Case running(const NewTask& task, bool has_past);
+
+  // A scheduled task: it never began, or waits for its next turn or try.
+  Case scheduled(bool recurs, bool is_retried, std::string queue);
+
+  void add_bystander(const Case& of);
+
+  // `before` was changed as `effect` says, by an event that brought `said`, and in nothing else.
+  void expect_effect(const Case& of, const Task& before, const Effect& effect, const Settlement& said);
+  void expect_rank(const Case& of, const Effect& effect);
+  void expect_memory(const Case& of, const Task& after, const Effect& effect);
+};
 class Retry : public Contract {};
 class Recurrence : public Contract {};
 class TaskHistory : public Contract {};
@@ -245,6 +271,7 @@ class RandomOperations : public Contract {};
   HORAE_STORE_CONTRACT_PART(Settle, maker)      \
   HORAE_STORE_CONTRACT_PART(Exchanging, maker)  \
   HORAE_STORE_CONTRACT_PART(StateTable, maker)  \
+  HORAE_STORE_CONTRACT_PART(EffectTable, maker) \
   HORAE_STORE_CONTRACT_PART(Retry, maker)       \
   HORAE_STORE_CONTRACT_PART(Recurrence, maker)  \
   HORAE_STORE_CONTRACT_PART(TaskHistory, maker) \

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kProgram = "/usr/sbin/pgbouncer";
 
-// Whoever comes is let in as the superuser of the server. While the server is away, clients wait for 5 s before they
-// are refused (by default 2 minutes), and it is found again at once (by default after 15 s).
+// Every client is accepted and becomes the server's superuser. While the server is down, clients wait for 5 s before
+// they are refused (default: 2 minutes), and PgBouncer reconnects within 100 ms (default: 15 s).
 void write_settings(const std::string& path, int port, int server_port) {
   std::ofstream(path) << "[databases]\n"
                       << "* = host=127.0.0.1 port=" << server_port << " user=horae\n"

@@ -24,12 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVersions = "/usr/lib/postgresql";  // Debian's: a folder for each major version
-constexpr const char* kMaintenance = "postgres";  // the database to be in while others are made, copied and dropped
+constexpr const char* kMaintenance = "postgres";  // connected to while other databases are made, copied and dropped
 
-// Read by all servers. Replication is always possible, since a server cannot know whether it will get a standby. Not
-// for what they do but for how long they take: a standby looks for its primary ten times a second (by default every 5
-// s), and recovery first syncs the file system instead of each file (2 s). What is shared with parallel workers lies in
-// the data folder, where kill_hard() can leave it.
+// For all servers. Replication is always enabled, since a standby may be added later. Two settings save time: a standby
+// retries its primary ten times a second (default: every 5 s), and recovery syncs the file system once instead of each
+// file (which takes 2 s). Shared memory for parallel workers is in the data folder, so that kill_hard() leaks none.
 constexpr const char* kSettings =
     "listen_addresses = '127.0.0.1'\n"
     "unix_socket_directories = ''\n"
@@ -56,7 +55,7 @@ std::string program(const std::string& name) {
     if (!fs::exists(entry.path() / "bin" / name)) continue;
     newest = std::max(newest, std::atoi(entry.path().filename().c_str()));
   }
-  if (newest == 0) die("there is no " + name + " below " + kVersions + ": tools/setup.sh test");
+  if (newest == 0) die(name + " not found below " + kVersions + ": tools/setup.sh test");
   return std::string(kVersions) + "/" + std::to_string(newest) + "/bin/" + name;
 }
 
@@ -67,7 +66,7 @@ std::string database_of(const std::string& url) {
   return name;
 }
 
-// Of a process: its state (R, S, Z, ...) and its parent. Nothing when there is no such process.
+// The state (R, S, Z, ...) and the parent of a process. Nothing if the process does not exist.
 struct Stat {
   char state = 0;
   pid_t parent = 0;
@@ -94,16 +93,16 @@ std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-// A process that nobody has waited for yet holds nothing any more.
+// A zombie that has not been waited for counts as gone: it holds no resources.
 bool is_gone(pid_t pid) {
   const auto stat = stat_of(std::to_string(pid));
   return !stat || stat->state == 'Z' || stat->state == 'X';
 }
 
-// Removes what a killed server leaves outside of its files, and the file that says that it runs: a new process may get
-// its number, and then PostgreSQL would refuse to start. Only for a server whose processes are all gone.
+// Removes the shared memory that a killed server leaves behind, and its pid file: a new process may get the same
+// number, and then PostgreSQL would refuse to start. Only for a server whose processes are all gone.
 void forget_process(const std::string& pid_file) {
-  // Its seventh line is "key id" of the System V shared memory that holds off a second server.
+  // The seventh line is "key id" of the System V shared memory that blocks a second server.
   std::ifstream file(pid_file);
   std::string line;
   for (int number = 1; number <= 7; ++number) std::getline(file, line);
@@ -114,7 +113,7 @@ void forget_process(const std::string& pid_file) {
   fs::remove(pid_file);
 }
 
-// A new folder in memory; empty if there is none, or too little of it. Whoever sets TMPDIR decides.
+// A new folder in memory; empty if there is no such file system, too little room in it, or TMPDIR is set, which wins.
 std::string make_folder_in_memory() {
   constexpr const char* kMemory = "/dev/shm";
   constexpr std::uintmax_t kEnough = std::uintmax_t{1} << 30U;
@@ -125,8 +124,8 @@ std::string make_folder_in_memory() {
   return mkdtemp(path.data()) == nullptr ? "" : path;
 }
 
-// A folder that is gone when the server is: for a quick one in memory if possible, where a suite that copies a database
-// for each test takes a third of the time.
+// A folder that is removed with the server. For a quick server it is in memory if possible, where a suite that copies a
+// database for each test takes a third of the time.
 class ServerFolder {
  public:
   explicit ServerFolder(bool quick) : in_memory_(quick ? make_folder_in_memory() : "") {
@@ -179,7 +178,7 @@ PostgresServer::PostgresServer(std::unique_ptr<Parts> parts) : parts_(std::move(
 }
 
 PostgresServer::~PostgresServer() {
-  // At once and without a checkpoint: the data goes anyway. Unlike after SIGKILL, nothing stays behind in the kernel.
+  // Immediate, without a checkpoint: the data is deleted anyway. Unlike SIGKILL, this leaks nothing in the kernel.
   if (parts_->process) parts_->process->end_with(SIGQUIT);
 }
 
@@ -192,7 +191,7 @@ std::string PostgresServer::url(const std::string& database) const {
 }
 
 std::string PostgresServer::make_database() {
-  // With the port, since a standby inherits the databases of its primary.
+  // Includes the port, since a standby inherits the databases of its primary.
   const std::string name = "test_" + std::to_string(port()) + "_" + std::to_string(++parts_->databases_made);
   run_sql("CREATE DATABASE " + name, kMaintenance);
   return url(name);
@@ -223,7 +222,7 @@ std::string PostgresServer::run_sql(const std::string& sql, const std::string& d
 
 void PostgresServer::stop() {
   if (!parts_->process) return;
-  const int status = parts_->process->end_with(SIGINT);  // "fast": its clients are sent away
+  const int status = parts_->process->end_with(SIGINT);  // "fast": disconnects clients
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     die("PostgreSQL did not stop in order. " + parts_->process->log());
   parts_->process.reset();
@@ -232,23 +231,23 @@ void PostgresServer::stop() {
 void PostgresServer::kill_hard() {
   if (!parts_->process) return;
   const pid_t postmaster = parts_->process->pid();
-  // Each of its processes leads a session of its own, so there is no group to kill. It is stopped first, so that it
-  // neither starts another one nor sees them die.
+  // Each of its processes leads its own session, so there is no group to kill. The postmaster is stopped first, so that
+  // it neither starts another process nor notices that they die.
   int status = 0;
   kill(postmaster, SIGSTOP);
   HORAE_CHECK(waitpid(postmaster, &status, WUNTRACED) == postmaster && WIFSTOPPED(status),
-              "PostgreSQL runs until here");
+              "the postmaster must still be running");
   const std::vector<pid_t> children = children_of(postmaster);
   for (const pid_t child : children) kill(child, SIGKILL);
   parts_->process->end_with(SIGKILL);
   const bool gone = wait_until([&] { return std::all_of(children.begin(), children.end(), is_gone); });
-  HORAE_CHECK(gone, "SIGKILL ends every process");
+  HORAE_CHECK(gone, "SIGKILL must end every process");
   parts_->process.reset();
   forget_process(parts_->data() + "/postmaster.pid");
 }
 
 void PostgresServer::start() {
-  HORAE_CHECK(!parts_->process, "start() comes after stop() or kill_hard()");
+  HORAE_CHECK(!parts_->process, "start() needs stop() or kill_hard() first");
   const std::vector<std::string> command = {program("postgres"), "-D", parts_->data(), "-p", std::to_string(port())};
   parts_->process = std::make_unique<ServerProcess>(command, parts_->log());
   const std::string any = url(kMaintenance);
@@ -263,7 +262,7 @@ std::unique_ptr<PostgresServer> PostgresServer::make_standby(bool synchronous) {
        "--checkpoint=fast", "--no-sync", "--dbname=" + url("") + "?application_name=" + name},
       standby->parts_->log());
   standby->start();
-  // It has inherited for whom its primary waits. They do not follow it, so once promoted it would wait for ever.
+  // Inherited from the primary. Those standbys do not follow this one, so once promoted it would wait forever.
   standby->run_sql("ALTER SYSTEM RESET synchronous_standby_names", kMaintenance);
   standby->run_sql("SELECT pg_reload_conf()", kMaintenance);
 
@@ -274,7 +273,7 @@ std::unique_ptr<PostgresServer> PostgresServer::make_standby(bool synchronous) {
   if (!wait_until([&] { return run_sql(follows, kMaintenance) == "1"; })) {
     die(name + " does not follow its primary. " + standby->parts_->process->log());
   }
-  // Commits wait only when the checkpointer has read the setting, too, which it does before it makes a checkpoint.
+  // Commits wait only after the checkpointer has read the setting as well, which it does before each checkpoint.
   if (synchronous) run_sql("CHECKPOINT", kMaintenance);
   return standby;
 }
@@ -285,7 +284,7 @@ void PostgresServer::wait_at_commit_for(const std::string& standby) {
   std::string names = "FIRST " + std::to_string(all.size()) + " (";
   for (const std::string& name : all) names += (name == all.front() ? "" : ", ") + name;
   run_sql("ALTER SYSTEM SET synchronous_standby_names = '" + names + ")'", kMaintenance);
-  // Off without `durable`, where no commit would wait for anything.
+  // Off without `durable`; then no commit would wait.
   run_sql("ALTER SYSTEM SET synchronous_commit = on", kMaintenance);
   run_sql("SELECT pg_reload_conf()", kMaintenance);
 }

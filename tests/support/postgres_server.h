@@ -1,4 +1,4 @@
-// A private PostgreSQL: its own data folder, a free port on 127.0.0.1, gone when the test is.
+// A private PostgreSQL server with its own data folder and a free port on 127.0.0.1, removed at the end of the test.
 #pragma once
 
 #include <sys/types.h>
@@ -14,12 +14,13 @@ struct PostgresOptions {
   std::vector<std::string> settings;  // further lines of postgresql.conf, "max_connections = 200"
 };
 
-// Starts Debian's PostgreSQL (as an unprivileged user where we are root, which it refuses) and waits until it answers.
-// Dies with a clear message on standard error if it cannot be started. The destructor stops it and removes its data.
-// When the test process itself is killed, the server ends too, but its data stays in the temporary folder.
+// Starts Debian's PostgreSQL (as an unprivileged user if the test runs as root, which PostgreSQL refuses) and waits
+// until it accepts connections. Aborts with a clear message on standard error if it cannot be started. The destructor
+// stops it and removes its data. If the test process itself is killed, the server ends as well, but its data stays in
+// the temporary folder.
 //
-// Threads: one at a time; what starts a server (the constructor, start, make_standby) on the main thread only, since
-// the server ends with the thread that started it.
+// Not thread-safe. The constructor, start() and make_standby() run on the main thread only, since the server ends with
+// the thread that started it.
 class PostgresServer {
  public:
   explicit PostgresServer(PostgresOptions options = {});
@@ -33,26 +34,26 @@ class PostgresServer {
   // "postgresql://horae@127.0.0.1:PORT/DATABASE"
   std::string url(const std::string& database = "horae") const;
 
-  // Makes a new, empty database and answers its URL.
+  // Creates an empty database and returns its URL.
   std::string make_database();
 
-  // Copies a database to which nobody is connected, not even PgBouncer: quicker than migrating again. Answers the
-  // copy's URL.
+  // Copies a database without open connections, including PgBouncer's: faster than migrating again. Returns the copy's
+  // URL.
   std::string copy_database(const std::string& url);
-  void drop_database(const std::string& url);  // those connected to it lose their connection
+  void drop_database(const std::string& url);  // closes open connections to it
 
-  // Runs SQL as the superuser and answers the first column of the first row, or "" without rows. Dies if it fails.
+  // Runs SQL as the superuser and returns the first column of the first row, or "" without rows. Aborts if it fails.
   std::string run_sql(const std::string& sql, const std::string& database = "horae");
 
   // The port and the URLs stay the same. A server that is down refuses connections.
-  void stop();       // in order, waiting for its end
-  void kill_hard();  // SIGKILL to all of its processes, as a power cut would: no checkpoint, no goodbye
+  void stop();       // orderly; waits for its end
+  void kill_hard();  // SIGKILL to all of its processes, like a power cut: no checkpoint, no closed connections
   void start();      // again, on the same data, after stop() or kill_hard()
 
-  // A new server that follows this one; with `synchronous` this one waits for it at each commit, also while it is down.
-  // Either may be destroyed first.
+  // A new server that replicates this one. With `synchronous`, this one waits for it at each commit, even while it is
+  // down. Either may be destroyed first.
   std::unique_ptr<PostgresServer> make_standby(bool synchronous);
-  void promote();  // of a standby: waits until it takes writes
+  void promote();  // of a standby: waits until it accepts writes
 
  private:
   struct Parts;
@@ -61,7 +62,7 @@ class PostgresServer {
   void wait_at_commit_for(const std::string& standby);
 };
 
-// Debian's PgBouncer in transaction mode before a server.
+// Debian's PgBouncer in transaction mode in front of a server.
 class PgBouncer {
  public:
   explicit PgBouncer(const PostgresServer& server);

@@ -20,7 +20,7 @@ namespace horae::testing {
 
 Process::Process(const std::vector<std::string>& argv) {
   std::array<int, 2> pipe_ends{};
-  HORAE_CHECK(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, "a test needs a pipe");
+  HORAE_CHECK(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, "cannot make a pipe");
   output_ = pipe_ends[0];
 
   posix_spawn_file_actions_t actions;
@@ -81,13 +81,13 @@ std::string Process::read_rest() {
 }
 
 void Process::send_signal(int signal) const {
-  if (!end_) kill(pid_, signal);  // its number may belong to another one by then
+  if (!end_) kill(pid_, signal);  // once it has ended, another process may have its number
 }
 
 ProcessEnd Process::wait() {
   if (end_) return *end_;
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0) HORAE_CHECK(errno == EINTR, "waitpid of our own child");
+  while (waitpid(pid_, &status, 0) < 0) HORAE_CHECK(errno == EINTR, "waitpid() on a child of this process");
   note_end(status);
   return *end_;
 }

@@ -1,4 +1,4 @@
-// A child process under test: the real binary, its output and its end.
+// A child process under test: the real binary, its output and its exit status.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +15,9 @@ struct ProcessEnd {
   std::optional<int> signal;
 };
 
-// Starts a program with its standard output and error in one pipe. The destructor kills what still runs (SIGKILL).
+// Starts a program with its standard output and error in one pipe. The destructor kills it (SIGKILL) if it still runs.
 //
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 class Process {
  public:
   explicit Process(const std::vector<std::string>& argv);
@@ -27,21 +27,21 @@ class Process {
 
   pid_t pid() const { return pid_; }
 
-  // The next line of output without its end, waiting for it; nothing when the program has closed its output.
+  // Blocks for the next line of output and returns it without its end; nothing once the program has closed its output.
   std::optional<std::string> read_line();
 
-  // Reads on until a line contains `text`; false when the output ends first.
+  // Reads until a line contains `text`; false if the output ends first.
   bool read_until(const std::string& text);
 
-  // All output that is left, up to its end.
+  // The rest of the output, up to its end.
   std::string read_rest();
 
   void send_signal(int signal) const;
 
-  // True if it has ended, by itself or not; does not wait.
+  // True if it has ended, by itself or by a signal; does not block.
   bool has_ended();
 
-  // Waits for the end. May be called again and answers the same.
+  // Waits for the end. Idempotent.
   ProcessEnd wait();
 
  private:

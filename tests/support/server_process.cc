@@ -35,22 +35,22 @@ struct User {
   gid_t gid;
 };
 
-// Nobody where we are not root: then there is nothing to give away.
+// Nothing unless this process is root: then the servers run as the same user.
 std::optional<User> server_user() {
   if (geteuid() != 0) return std::nullopt;
   const passwd* entry = getpwnam(kServerUser);
   if (entry == nullptr) {
-    die(std::string("there is no user '") + kServerUser +
-        "', as whom servers run where we are root: tools/setup.sh test");
+    die(std::string("unknown user '") + kServerUser +
+        "', which servers run as if the tests run as root: tools/setup.sh test");
   }
   return User{entry->pw_uid, entry->pw_gid};
 }
 
-// In the child, between fork and exec: only what POSIX calls async-signal-safe, and plain system calls.
+// In the child, between fork and exec: only async-signal-safe functions and plain system calls.
 [[noreturn]] void become(const std::vector<char*>& argv, const std::optional<User>& user, int log, pid_t parent) {
   setsid();
   if (user && (setgroups(1, &user->gid) != 0 || setgid(user->gid) != 0 || setuid(user->uid) != 0)) _exit(126);
-  // After setuid, which clears it. We may have lost our parent before.
+  // After setuid, which clears it. The parent may have died before that.
   if (prctl(PR_SET_PDEATHSIG, SIGQUIT) != 0 || getppid() != parent) _exit(126);
   sigset_t none;
   sigemptyset(&none);
@@ -59,7 +59,7 @@ std::optional<User> server_user() {
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, 0);
-  // Neither PGOPTIONS nor the locale nor the time zone of whoever runs the tests changes them.
+  // A fixed environment, so that PGOPTIONS, locale and time zone of the shell do not affect the server.
   char path[] = "PATH=/usr/bin:/bin";
   char locale[] = "LC_ALL=C";
   char zone[] = "TZ=UTC";
@@ -77,9 +77,9 @@ void die(const std::string& message) {
   std::abort();
 }
 
-bool wait_until(const std::function<bool()>& answer) {
+bool wait_until(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!answer()) {
+  while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(kPause);
   }
@@ -88,7 +88,7 @@ bool wait_until(const std::function<bool()>& answer) {
 
 ReservedPort::ReservedPort() {
   socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  HORAE_CHECK(socket_ >= 0, "a test needs a socket");
+  HORAE_CHECK(socket_ >= 0, "cannot make a socket");
   const int on = 1;
   setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
@@ -96,7 +96,7 @@ ReservedPort::ReservedPort() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   auto* raw = reinterpret_cast<sockaddr*>(&address);
-  HORAE_CHECK(bind(socket_, raw, size) == 0 && getsockname(socket_, raw, &size) == 0, "a test needs a free port");
+  HORAE_CHECK(bind(socket_, raw, size) == 0 && getsockname(socket_, raw, &size) == 0, "cannot find a free port");
   number_ = ntohs(address.sin_port);
 }
 
@@ -105,7 +105,7 @@ ReservedPort::~ReservedPort() { close(socket_); }
 void give_to_servers(const std::string& path) {
   const auto user = server_user();
   if (user && chown(path.c_str(), user->uid, user->gid) != 0)
-    die("cannot give " + path + " to the user of the servers");
+    die("cannot make the user of the servers the owner of " + path);
 }
 
 void run_tool(const std::vector<std::string>& argv, const std::string& log_path) {
@@ -117,7 +117,7 @@ void run_tool(const std::vector<std::string>& argv, const std::string& log_path)
 ServerProcess::ServerProcess(const std::vector<std::string>& argv, std::string log_path)
     : name_(argv[0]), log_path_(std::move(log_path)) {
   HORAE_CHECK(gettid() == getpid(),
-              "servers are started by the main thread: they end with the thread that starts them");
+              "only the main thread may start servers: they end with the thread that starts them");
   const auto user = server_user();
   const int log = open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) die("cannot write " + log_path_ + ", the log of " + name_);
@@ -128,7 +128,7 @@ ServerProcess::ServerProcess(const std::vector<std::string>& argv, std::string l
   pid_ = fork();
   if (pid_ == 0) become(raw, user, log, parent);
   close(log);
-  HORAE_CHECK(pid_ > 0, "a test needs a process");
+  HORAE_CHECK(pid_ > 0, "cannot fork");
 }
 
 ServerProcess::~ServerProcess() {
@@ -139,7 +139,7 @@ bool ServerProcess::running() {
   if (status_) return false;
   int status = 0;
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
-  HORAE_CHECK(ended >= 0, "waitpid of our own child");
+  HORAE_CHECK(ended >= 0, "waitpid() on a child of this process");
   if (ended == pid_) status_ = status;
   return !status_;
 }

@@ -1,4 +1,4 @@
-// What the servers of others need in tests: a port that stays theirs, a user that is not root, an end with the test.
+// What third-party servers need in tests: a port that stays reserved, a user other than root, an end with the test.
 #pragma once
 
 #include <sys/types.h>
@@ -10,15 +10,15 @@
 
 namespace horae::testing {
 
-// Prints the message to standard error and aborts: the test cannot go on, and its machine needs a look.
+// Prints the message to standard error and aborts: the test cannot continue, and its environment needs attention.
 [[noreturn]] void die(const std::string& message);
 
-// Asks until the answer is yes, at most for a minute; false when it never was.
-bool wait_until(const std::function<bool()>& answer);
+// Polls until `condition` is true, for a minute at most; false if it never was.
+bool wait_until(const std::function<bool()>& condition);
 
-// A free port of 127.0.0.1 that stays ours: a bound socket which never listens keeps all others away, also while our
-// server is down between two starts, and lets in a server that sets SO_REUSEADDR, as PostgreSQL and PgBouncer do.
-// Without a server the port refuses connections.
+// A free port of 127.0.0.1 that stays reserved, even while the server is down between two starts: a bound socket that
+// never listens blocks the port for other programs, but not for a server that sets SO_REUSEADDR, as PostgreSQL and
+// PgBouncer do. Without a server the port refuses connections.
 class ReservedPort {
  public:
   ReservedPort();
@@ -33,16 +33,17 @@ class ReservedPort {
   int number_ = 0;
 };
 
-// Makes a file or folder the property of the user whom the programs below run as.
+// Makes the user that the programs below run as the owner of a file or folder.
 void give_to_servers(const std::string& path);
 
-// Runs a program to its end, as ServerProcess does; dies with its output if it fails.
+// Runs a program to its end, as ServerProcess does; aborts with its output if it fails.
 void run_tool(const std::vector<std::string>& argv, const std::string& log_path);
 
-// A program that runs as `postgres` where we are root and else as ourselves, in its own session, with its output
-// appended to a file and almost no environment. The kernel sends it SIGQUIT when we die, however we do.
+// A program that runs in its own session (as `postgres` if the test runs as root, else as the same user), with its
+// output appended to a file and almost no environment. The kernel sends it SIGQUIT when the test process dies, for
+// whatever reason.
 //
-// Threads: the main thread only, for the kernel takes the end of the thread that started it for the end of us all.
+// Main thread only: the kernel sends SIGQUIT when the thread that started the program ends.
 class ServerProcess {
  public:
   ServerProcess(const std::vector<std::string>& argv, std::string log_path);
@@ -53,13 +54,13 @@ class ServerProcess {
   pid_t pid() const { return pid_; }
   bool running();
 
-  // Waits until `ready`. Dies with the log if the program ends before that, or if it takes too long.
+  // Waits until `ready`. Aborts with the log if the program ends first, or if it takes too long.
   void wait_until_ready(const std::function<bool()>& ready);
 
-  // Sends a signal and waits for the end; answers the status of waitpid. Dies with the log if the program does not end.
+  // Sends a signal, waits for the end and returns the status of waitpid. Aborts with the log if it does not end.
   int end_with(int signal);
 
-  // The log with a title, for messages.
+  // The log under a title, for messages.
   std::string log() const;
 
  private:

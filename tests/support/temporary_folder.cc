@@ -10,7 +10,7 @@ namespace horae::testing {
 
 TemporaryFolder::TemporaryFolder() {
   path_ = (std::filesystem::temp_directory_path() / "horae-XXXXXX").string();
-  HORAE_CHECK(mkdtemp(path_.data()) != nullptr, "a test needs a temporary folder");
+  HORAE_CHECK(mkdtemp(path_.data()) != nullptr, "cannot make a temporary folder");
 }
 
 TemporaryFolder::~TemporaryFolder() {

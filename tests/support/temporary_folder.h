@@ -1,4 +1,4 @@
-// A folder that is gone when the test is.
+// A folder that is removed at the end of its scope.
 #pragma once
 
 #include <string>

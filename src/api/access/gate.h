@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "api/access/principal.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "http/message.h"
-#include "api/access/principal.h"
 #include "http/problem.h"
 
 namespace horae {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "api/access/token_text.h"
 #include "api/json/field_reader.h"
 #include "api/json/json_writer.h"
-#include "api/access/token_text.h"
 
 namespace horae {
 namespace {

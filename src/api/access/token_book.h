@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "api/access/principal.h"
+#include "base/result.h"
 #include "store/token_store.h"
 
 namespace horae {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "api/json/json_writer.h"
 #include "api/json/task_json.h"
+#include "base/result.h"
 
 namespace horae {
 

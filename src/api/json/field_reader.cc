@@ -20,7 +20,7 @@ constexpr std::string_view kUuidForm = "give a UUID such as \"0190f7c2-0a1b-7c3d
 
 Result<Instant> parse_strict_instant(std::string_view text) { return parse_instant(text); }
 
-std::string list_of(std::initializer_list<std::string_view> names) {
+std::string list_of(std::span<const std::string_view> names) {
   std::string all;
   for (const std::string_view name : names) {
     if (!all.empty()) all += ", ";
@@ -49,7 +49,7 @@ std::optional<T> read_number(std::string_view text) {
 
 }  // namespace
 
-FieldReader::FieldReader(std::string_view json, std::initializer_list<std::string_view> known, std::string place,
+FieldReader::FieldReader(std::string_view json, std::span<const std::string_view> known, std::string place,
                          Unknown unknown)
     : place_(std::move(place)) {
   const auto members = scan_object(json);
@@ -62,21 +62,21 @@ FieldReader::FieldReader(std::string_view json, std::initializer_list<std::strin
 
 // What is wrong with a value that is JSON, but not the object that belongs in its place. A message is short: where
 // there are many fields, it names none.
-Error FieldReader::not_an_object(std::string_view json, std::initializer_list<std::string_view> known) const {
+Error FieldReader::not_an_object(std::string_view json, std::span<const std::string_view> known) const {
   const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its point
   const std::string fields = known.size() <= kMostNamedFields ? ", with fields of " + list_of(known) : "";
   return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show(json),
                                              to_string(kind_of(scan_json(json).value())), fields)};
 }
 
-void FieldReader::take(const JsonMember& member, std::initializer_list<std::string_view> known, Unknown unknown) {
+void FieldReader::take(const JsonMember& member, std::span<const std::string_view> known, Unknown unknown) {
   std::string plain;
   std::string_view key = member.key;
   if (key.find('\\') != std::string_view::npos) {
     plain = unescape_json("\"" + std::string(key) + "\"");
     key = plain;
   }
-  const auto* const name = std::find(known.begin(), known.end(), key);
+  const auto name = std::ranges::find(known, key);
   if (name == known.end()) {
     if (unknown == Unknown::kIgnored) return;
     return fail({ErrorCode::kMalformed,
@@ -109,10 +109,15 @@ std::optional<std::string_view> FieldReader::json(std::string_view name) {
   return found->value;
 }
 
-std::optional<std::string_view> FieldReader::value_of(std::string_view name, JsonKind kind, std::string_view allowed) {
+std::optional<std::string_view> FieldReader::present_json(std::string_view name) {
   const auto value = json(name);
   if (!value || kind_of(*value) == JsonKind::kNull) return std::nullopt;
-  if (kind_of(*value) == kind) return value;
+  return value;
+}
+
+std::optional<std::string_view> FieldReader::value_of(std::string_view name, JsonKind kind, std::string_view allowed) {
+  const auto value = present_json(name);
+  if (!value || kind_of(*value) == kind) return value;
   fail(name, *value, allowed);
   return std::nullopt;
 }

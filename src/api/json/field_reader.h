@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -34,8 +36,11 @@ class FieldReader {
   enum class Unknown { kRefused, kIgnored };
 
   // `place` stands before the names of fields in messages: "retry.".
-  FieldReader(std::string_view json, std::initializer_list<std::string_view> known, std::string place = {},
+  FieldReader(std::string_view json, std::span<const std::string_view> known, std::string place = {},
               Unknown unknown = Unknown::kRefused);
+  FieldReader(std::string_view json, std::initializer_list<std::string_view> known, std::string place = {},
+              Unknown unknown = Unknown::kRefused)
+      : FieldReader(json, std::span(known.begin(), known.size()), std::move(place), unknown) {}
 
   void require(std::string_view name);
 
@@ -46,7 +51,8 @@ class FieldReader {
   std::optional<Duration> duration(std::string_view name);
   std::optional<Instant> instant(std::string_view name);
   std::optional<Uuid> uuid(std::string_view name);
-  std::optional<std::string_view> json(std::string_view name);  // the exact bytes, also of a null
+  std::optional<std::string_view> json(std::string_view name);          // the exact bytes, also of a null
+  std::optional<std::string_view> present_json(std::string_view name);  // the exact bytes of anything but null
   std::optional<std::vector<std::string_view>> array(std::string_view name);
   std::optional<std::vector<std::string>> texts(std::string_view name);  // an array of strings
 
@@ -65,8 +71,8 @@ class FieldReader {
     std::string_view value;
   };
 
-  Error not_an_object(std::string_view json, std::initializer_list<std::string_view> known) const;
-  void take(const JsonMember& member, std::initializer_list<std::string_view> known, Unknown unknown);
+  Error not_an_object(std::string_view json, std::span<const std::string_view> known) const;
+  void take(const JsonMember& member, std::span<const std::string_view> known, Unknown unknown);
   // The value if it is there and of that kind; a fault if it is of another.
   std::optional<std::string_view> value_of(std::string_view name, JsonKind kind, std::string_view allowed);
   template <typename T>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/result.h"
 #include "api/route.h"
+#include "base/result.h"
 #include "store/list.h"
 
 namespace horae {

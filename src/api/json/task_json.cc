@@ -1,56 +1,14 @@
 #include "api/json/task_json.h"
 
 #include "api/json/json_writer.h"
+#include "api/json/queue_fields.h"
+#include "api/json/task_fields.h"
 
 namespace horae {
 namespace {
 
-void append_history_entry(std::string& out, const HistoryEntry& entry) {
-  JsonObject object(out);
-  object.add("_typ", to_string(entry.kind));
-  object.add("worker", entry.worker);
-  object.add("time", entry.time);
-  object.add("attempt", entry.attempt);
-  if (entry.progress) object.add("progress", *entry.progress);
-  if (!entry.detail.empty()) object.add_json("detail", entry.detail);
-  object.end();
-}
-
-std::string_view kind_name(RetryPolicy::Kind kind) {
-  switch (kind) {
-    case RetryPolicy::Kind::kNone:
-      return "none";
-    case RetryPolicy::Kind::kFixed:
-      return "fixed";
-    case RetryPolicy::Kind::kExponential:
-      return "exponential";
-  }
-  return "none";
-}
-
-void append_retry(std::string& out, const RetryPolicy& retry) {
-  JsonObject object(out);
-  object.add("kind", kind_name(retry.kind));
-  object.add("delay", retry.delay);
-  object.add("factor", retry.factor);
-  object.add("cap", retry.cap);
-  object.add("jitter", retry.jitter);
-  object.end();
-}
-
-void add_history(JsonObject& object, const History& history) {
-  append_json_array(object.key("history"), history.entries(), append_history_entry);
-  object.add("history_omitted", history.omitted());
-}
-
 void add_problem(JsonObject& object, const ProblemKind& kind, const std::string& detail) {
   append_problem(object.key("problem"), {.kind = kind, .detail = detail});
-}
-
-void add_settings(JsonObject& object, const QueueSettings& settings) {
-  object.add("paused", settings.paused);
-  object.add("ageing_rate", settings.ageing_rate);
-  object.add("retention", settings.retention);
 }
 
 std::optional<std::string_view> name_of(const std::optional<State>& state) {
@@ -62,29 +20,8 @@ std::optional<std::string_view> name_of(const std::optional<State>& state) {
 
 void append_task(std::string& out, const Task& task, bool with_history) {
   JsonObject object(out);
-  object.add("id", task.id);
-  object.add("key", task.key);
-  object.add("queue", task.queue);
-  object.add("priority", task.priority);
-  object.add_json("spec", task.spec);
-  object.add("state", to_string(task.state));
-  object.add("progress", task.progress);
-  object.add("created_at", task.created_at);
-  object.add("updated_at", task.updated_at);
-  object.add("run_at", task.run_at);
-  object.add("recurring", task.recurring);
-  object.add("attempt", task.attempt);
-  object.add("tries", task.tries);
-  object.add("max_attempts", task.max_attempts);
-  append_retry(object.key("retry"), task.retry);
-  object.add("owner", task.owner);
-  object.add("started_at", task.started_at);
-  object.add("lease_expires", task.lease_expires);
-  object.add_json("errors", to_json(task.errors));
-  object.add_optional_json("result", task.result);
-  object.add_optional_json("checkpoint", task.checkpoint);
-  object.add("cancel_reason", task.cancel_reason);
-  if (with_history) add_history(object, task.history);
+  kTaskFields.write(object, task);
+  if (with_history) kTaskHistoryFields.write(object, task);
   object.end();
 }
 
@@ -103,14 +40,7 @@ void append_page(std::string& out, const Page& page) {
 
 void append_leased_task(std::string& out, const LeasedTask& task) {
   JsonObject object(out);
-  object.add("id", task.id);
-  object.add("number", task.number);
-  object.add("queue", task.queue);
-  object.add("priority", task.priority);
-  object.add_json("spec", task.spec);
-  object.add("attempt", task.attempt);
-  object.add_optional_json("checkpoint", task.checkpoint);
-  object.add("lease_expires", task.lease_expires);
+  kLeasedTaskFields.write(object, task);
   object.end();
 }
 
@@ -161,21 +91,15 @@ void append_failed_item(std::string& out, const std::string& id, const ProblemKi
 void append_queue(std::string& out, const QueueInfo& queue) {
   JsonObject object(out);
   object.add("name", queue.name);
-  add_settings(object, queue.settings);
-  object.add("scheduled", queue.scheduled);
-  object.add("ready", queue.ready);
-  object.add("running", queue.running);
-  object.add("completed", queue.completed);
-  object.add("aborted", queue.aborted);
-  object.add("cancelled", queue.cancelled);
-  object.add("oldest_ready", queue.oldest_ready);
+  kQueueSettingsFields.write(object, queue.settings);
+  kQueueCountFields.write(object, queue);
   object.end();
 }
 
 void append_queue_settings(std::string& out, std::string_view name, const QueueSettings& settings) {
   JsonObject object(out);
   object.add("name", name);
-  add_settings(object, settings);
+  kQueueSettingsFields.write(object, settings);
   object.end();
 }
 

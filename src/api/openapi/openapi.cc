@@ -6,9 +6,9 @@
 #include <map>
 #include <vector>
 
-#include "base/version.h"
 #include "api/json/json_writer.h"
 #include "api/route.h"
+#include "base/version.h"
 
 namespace horae {
 namespace {

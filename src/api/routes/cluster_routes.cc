@@ -7,8 +7,8 @@
 #include "api/event_stream.h"
 #include "api/explain.h"
 #include "api/json/json_writer.h"
-#include "api/routes/routes.h"
 #include "api/json/task_json.h"
+#include "api/routes/routes.h"
 
 namespace horae {
 namespace {

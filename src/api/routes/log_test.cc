@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/log_rate_limiter.h"
 #include "api/test_world.h"
+#include "base/log_rate_limiter.h"
 #include "http/uri.h"
 
 namespace horae::testing {
@@ -27,18 +27,6 @@ std::vector<std::string> lines_with(ApiWorld& world, std::string_view text) {
     if (line.find(text) != std::string_view::npos) lines.emplace_back(line);
   }
   return lines;
-}
-
-TEST(LogRateLimiter, LetsSoManyPassInASecondAndCountsTheRest) {
-  LogRateLimiter pace(2);
-  const MonotonicTime begin{};
-  EXPECT_EQ(pace.next(begin), 0U);
-  EXPECT_EQ(pace.next(begin), 0U);
-  EXPECT_EQ(pace.next(begin + 1ms), std::nullopt);
-  EXPECT_EQ(pace.next(begin + 999ms), std::nullopt);
-  EXPECT_EQ(pace.next(begin + 1s), 2U);
-  EXPECT_EQ(pace.next(begin + 1s), 0U);
-  EXPECT_EQ(pace.next(begin + 1s), std::nullopt);
 }
 
 TEST(FailureLog, TellsTheRequestTheRouteTheTaskAndTheReason) {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/test_world.h"
 #include "base/json_scan.h"
 #include "base/time_text.h"
-#include "api/test_world.h"
 
 namespace horae::testing {
 namespace {

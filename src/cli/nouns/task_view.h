@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/terminal/console.h"
 #include "cli/client/replies.h"
+#include "cli/terminal/console.h"
 
 namespace horae::cli {
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/mutant.h"
+#include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
 namespace {
@@ -20,25 +21,14 @@ struct Head {
 
 Claimer::Claimer(Writer& writer)
     : writer_(writer),
-      lease_(writer.database(),
-             "UPDATE life SET state = 2, attempt = attempt + 1, owner = ?, token = ?, lease = ?, lease_expires = ?,"
-             " started_at = ?, updated_at = ? WHERE number = ? AND state = 1 AND attempt = ?"),
-      payload_(writer.database(), "SELECT id, priority, spec FROM task WHERE number = ?"),
-      checkpoint_(writer.database(), "SELECT json FROM checkpoint WHERE number = ?"),
-      has_served_(writer.database(), "SELECT 1 FROM claim_token WHERE token = ?"),
-      note_served_(writer.database(), "INSERT INTO claim_token (token, claimed_at) VALUES (?, ?)"),
-      // As the reader does it, without an index on the token: only what is repeated comes here.
-      of_token_(writer.database(),
-                "SELECT life.number, queue.name, attempt, lease_expires, has_checkpoint"
-                " FROM life INDEXED BY life_lease JOIN queue ON queue.no = life.queue"
-                " WHERE state = 2 AND token = ? ORDER BY life.number") {
-  for (std::size_t i = 0; i < kMaxQueuesOfAClaim; ++i) {
-    // life_ready gives this order without sorting; the number is its last column.
-    heads_.emplace_back(
-        writer.database(),
-        "SELECT number, rank, ready_second, attempt, has_checkpoint FROM life WHERE state = 1 AND queue = ?"
-        " ORDER BY rank, ready_second, number LIMIT ?");
-  }
+      lease_(writer.database(), statement("claim_lease")),
+      payload_(writer.database(), statement("claim_payload")),
+      checkpoint_(writer.database(), statement("claim_checkpoint")),
+      has_served_(writer.database(), statement("claim_has_served")),
+      note_served_(writer.database(), statement("claim_note_served")),
+      of_token_(writer.database(), statement("claim_of_token")) {
+  const std::string_view heads = statement("claim_heads");
+  for (std::size_t i = 0; i < kMaxQueuesOfAClaim; ++i) heads_.emplace_back(writer.database(), heads);
 }
 
 std::vector<std::vector<LeasedTask>> Claimer::claim(std::span<const ClaimWish> wishes, Change& change) {
@@ -122,8 +112,7 @@ LeasedTask Claimer::lease(const Candidate& chosen, const ClaimWish& wish, Change
                   .attempt = chosen.attempt + 1,
                   .lease_expires = change.after(wish.lease)};
   if (!HORAE_MUTANT("two_claims_of_one_task")) {
-    lease_.run(wish.owner, wish.token, wish.lease, task.lease_expires, change.now(), change.now(), chosen.number,
-               chosen.attempt);
+    lease_.run(wish.owner, wish.token, wish.lease, task.lease_expires, change.now(), chosen.number, chosen.attempt);
   }
   change.moved(chosen.queue, State::kReady, State::kRunning);
   read_payload(task, chosen.has_checkpoint);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "stores/sqlite/statements.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::sqlite {
@@ -18,17 +19,12 @@ bool has_row(Statement& statement) {
 
 Cluster::Cluster(Writer& writer)
     : writer_(writer),
-      next_due_(writer.database(), "SELECT min(run_at) FROM life WHERE state = 0"),
-      has_lease_(writer.database(), "SELECT 1 FROM life WHERE state = 2 LIMIT 1"),
-      token_version_(writer.database(), "SELECT token_version FROM control"),
-      has_ready_(writer.database(), "SELECT 1 FROM life WHERE state = 1 AND queue = ? LIMIT 1"),
-      place_(writer.database(),
-             "SELECT life.queue, rank, ready_second, number FROM task JOIN life USING (number)"
-             " WHERE id = ? AND state = 1"),
-      // In the order of claims, by life_ready: no more is read than is counted.
-      before_(writer.database(),
-              "SELECT count(*) FROM (SELECT 1 FROM life WHERE state = 1 AND queue = ?"
-              " AND (rank, ready_second, number) < (?, ?, ?) ORDER BY rank, ready_second, number LIMIT ?)") {}
+      next_due_(writer.database(), statement("cluster_next_due")),
+      has_lease_(writer.database(), statement("cluster_has_lease")),
+      token_version_(writer.database(), statement("cluster_token_version")),
+      has_ready_(writer.database(), statement("cluster_has_ready")),
+      place_(writer.database(), statement("cluster_place")),
+      before_(writer.database(), statement("cluster_before")) {}
 
 Result<Tick> Cluster::tick(const TickWish& wish) {
   return writer_.transact<Tick>([&](Change& change) {

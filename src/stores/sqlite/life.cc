@@ -1,5 +1,7 @@
 #include "stores/sqlite/life.h"
 
+#include "stores/sqlite/statements.h"
+
 namespace horae::sqlite {
 namespace {
 
@@ -34,33 +36,16 @@ bool has_row(Statement& statement) {
 }  // namespace
 
 Lives::Lives(Writer& writer)
-    // The index of the ids alone answers this: the task's own row is not read.
-    : number_of_(writer.database(), "SELECT number FROM task WHERE id = ?"),
-      by_number_(writer.database(),
-                 "SELECT number, queue, state, attempt, tries, progress, owner, started_at, lease_expires, ended_event,"
-                 " ended_owner, recurring, lease FROM life WHERE number = ?"),
-      queue_name_(writer.database(), "SELECT name FROM queue WHERE no = ?"),
-      rules_(writer.database(),
-             "SELECT max_attempts, retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter FROM task WHERE "
-             "number = ?"),
-      insert_trail_(writer.database(),
-                    "INSERT INTO trail (number, place, kind, attempt, worker, started_at, at, progress, detail)"
-                    " SELECT ?1, ifnull(max(place), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM trail WHERE number = ?1"),
-      // Takes the row after the first ones once there are too many: the first and the newest stay.
-      prune_trail_(writer.database(),
-                   "DELETE FROM trail WHERE number = ?1 AND (SELECT count(*) FROM trail WHERE number = ?1) > ?2"
-                   " AND place = (SELECT place FROM trail WHERE number = ?1 ORDER BY place LIMIT 1 OFFSET ?3)"
-                   " RETURNING started_at IS NOT NULL AND kind <> ?4"),
-      count_omitted_(writer.database(), "UPDATE life SET trail_omitted = trail_omitted + ? WHERE number = ?"),
-      find_late_(writer.database(), "SELECT 1 FROM trail WHERE number = ? AND kind = ? AND attempt = ? AND worker = ?"),
-      // Rows that tell of an assignment, their own or that of the attempt they end, have its time.
-      find_assignment_(writer.database(),
-                       "SELECT 1 FROM trail WHERE number = ? AND attempt = ? AND started_at IS NOT NULL"),
-      drop_assignment_(writer.database(), "DELETE FROM trail WHERE number = ? AND kind = ? AND attempt = ?"),
-      save_checkpoint_(writer.database(), "INSERT OR REPLACE INTO checkpoint (number, json) VALUES (?, ?)"),
-      drop_checkpoint_(writer.database(), "DELETE FROM checkpoint WHERE number = ?"),
-      save_error_(writer.database(),
-                  "INSERT INTO error (number, place, code, args, description) VALUES (?, ?, ?, ?, ?)") {}
+    : number_of_(writer.database(), statement("life_number")),
+      by_number_(writer.database(), statement("life_by_number")),
+      queue_name_(writer.database(), statement("life_queue_name")),
+      rules_(writer.database(), statement("life_rules")),
+      insert_trail_(writer.database(), statement("trail_insert")),
+      prune_trail_(writer.database(), statement("trail_prune")),
+      count_omitted_(writer.database(), statement("trail_count_omitted")),
+      find_late_(writer.database(), statement("trail_find_late")),
+      find_assignment_(writer.database(), statement("trail_find_assignment")),
+      drop_assignment_(writer.database(), statement("trail_drop_assignment")) {}
 
 std::optional<Life> Lives::find(const TaskId& id) {
   if (!number_of_.start(id).next()) return std::nullopt;
@@ -132,16 +117,6 @@ void Lives::note_late_result(const Life& life, int attempt, std::string_view own
 
 void Lives::forget_assignment(const Life& life) {
   drop_assignment_.run(life.number, HistoryKind::kAssignment, life.attempt);
-}
-
-void Lives::save_checkpoint(std::int64_t number, std::string_view json) { save_checkpoint_.run(number, json); }
-
-void Lives::drop_checkpoint(std::int64_t number) { drop_checkpoint_.run(number); }
-
-void Lives::save_errors(std::int64_t number, const std::vector<TaskError>& errors) {
-  for (std::size_t place = 0; place < errors.size(); ++place) {
-    save_error_.run(number, place, errors[place].code, errors[place].args, errors[place].description);
-  }
 }
 
 }  // namespace horae::sqlite

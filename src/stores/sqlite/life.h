@@ -60,10 +60,6 @@ class Lives {
   // The attempt was never started: its assignment leaves the trail again, if it is there.
   void forget_assignment(const Life& life);
 
-  void save_checkpoint(std::int64_t number, std::string_view json);
-  void drop_checkpoint(std::int64_t number);
-  void save_errors(std::int64_t number, const std::vector<TaskError>& errors);
-
  private:
   void insert_trail(std::int64_t number, HistoryKind kind, int attempt, std::string_view worker,
                     std::optional<Instant> started_at, Instant now, std::optional<double> progress,
@@ -82,9 +78,6 @@ class Lives {
   Statement find_late_;
   Statement find_assignment_;
   Statement drop_assignment_;
-  Statement save_checkpoint_;
-  Statement drop_checkpoint_;
-  Statement save_error_;
 };
 
 }  // namespace horae::sqlite

@@ -4,22 +4,20 @@
 
 #include "model/task.h"
 #include "store/submission.h"
+#include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
 
 Queues::Queues(Writer& writer)
     : writer_(writer),
-      all_(writer.database(),
-           "SELECT no, name, paused, rate, retention, scheduled, ready, running, completed, aborted, cancelled"
-           " FROM queue ORDER BY name"),
-      // Walks over the queue's ready tasks in life_ready: it is asked by people and metrics, not by transitions.
-      oldest_(writer.database(), "SELECT min(ready_second) FROM life WHERE state = 1 AND queue = ?"),
-      settings_(writer.database(), "SELECT paused, rate, retention FROM queue WHERE name = ?"),
-      set_paused_(writer.database(), "UPDATE queue SET paused = ? WHERE no = ?"),
-      set_ageing_(writer.database(), "UPDATE queue SET base = ?, rate = ?, since = ? WHERE no = ?"),
-      set_retention_(writer.database(), "UPDATE queue SET retention = ? WHERE no = ?"),
-      set_stopped_(writer.database(), "UPDATE control SET stopped = ?1 WHERE stopped <> ?1"),
-      take_worker_(writer.database(), "UPDATE control SET next_worker = next_worker + 1 RETURNING next_worker - 1") {}
+      all_(writer.database(), statement("queues_all")),
+      oldest_(writer.database(), statement("queues_oldest")),
+      settings_(writer.database(), statement("queues_settings")),
+      set_paused_(writer.database(), statement("queues_set_paused")),
+      set_ageing_(writer.database(), statement("queues_set_ageing")),
+      set_retention_(writer.database(), statement("queues_set_retention")),
+      set_stopped_(writer.database(), statement("queues_set_stopped")),
+      take_worker_(writer.database(), statement("queues_take_worker")) {}
 
 Result<QueueList> Queues::queues() {
   return writer_.transact<QueueList>([&](Change& change) {

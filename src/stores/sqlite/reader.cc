@@ -3,19 +3,52 @@
 #include <algorithm>
 
 #include "stores/list_cursor.h"
+#include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
 namespace {
 
-const std::string kSelectTask =
-    "SELECT number, id, queue.name, key, priority, spec, state, progress, created_at, updated_at, run_at, recurring, "
-    "attempt,"
-    " tries, max_attempts, retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter, owner, started_at, "
-    "lease_expires,"
-    " result, cancel_reason, has_checkpoint, trail_omitted"
-    " FROM task JOIN life USING (number) JOIN queue ON queue.no = task.queue ";
+// Columns of reader_task.
 constexpr int kHasCheckpoint = 25;
 constexpr int kTrailOmitted = 26;
+
+// A row of reader_task, without the checkpoint and the errors.
+Task columns_of(const Statement& row) {
+  return {.id = row.uuid(1),
+          .number = row.integer(0),
+          .key = row.optional_text(3),
+          .queue = row.text(2),
+          .priority = row.small(4),
+          .spec = row.text(5),
+          .state = static_cast<State>(row.small(6)),
+          .progress = row.real(7),
+          .created_at = row.instant(8),
+          .updated_at = row.instant(9),
+          .run_at = row.instant(10),
+          .recurring = row.optional_duration(11),
+          .attempt = row.small(12),
+          .tries = row.small(13),
+          .max_attempts = row.small(14),
+          .retry = {.kind = static_cast<RetryPolicy::Kind>(row.small(15)),
+                    .delay = row.duration(16),
+                    .factor = row.real(17),
+                    .cap = row.duration(18),
+                    .jitter = row.real(19)},
+          .owner = row.optional_text(20),
+          .started_at = row.optional_instant(21),
+          .lease_expires = row.optional_instant(22),
+          .result = row.optional_text(23),
+          .cancel_reason = row.optional_text(24),
+          .history = History(static_cast<std::uint64_t>(row.integer(kTrailOmitted)))};
+}
+
+// The number that a statement answers, if any.
+std::optional<std::int64_t> only_number(Statement& statement) {
+  std::optional<std::int64_t> number;
+  if (statement.next()) number = statement.integer(0);
+  statement.finish();
+  return number;
+}
 
 // True if a task of the list may be left out of a page.
 bool is_filtered(const ListQuery& query) {
@@ -30,34 +63,19 @@ Reader::Reader(std::shared_ptr<Connection> connection, const Clock& clock)
     : connection_(std::move(connection)),
       database_(*connection_->database),
       clock_(clock),
-      by_id_(database_, kSelectTask + "WHERE id = ?"),
-      by_key_(database_, kSelectTask + "WHERE queue.name = ? AND key = ?"),
-      by_number_(database_, kSelectTask + "WHERE number = ?"),
-      checkpoint_(database_, "SELECT json FROM checkpoint WHERE number = ?"),
-      errors_(database_, "SELECT code, args, description FROM error WHERE number = ? ORDER BY place"),
-      trail_(
-          database_,
-          "SELECT kind, attempt, worker, started_at, at, progress, detail FROM trail WHERE number = ? ORDER BY place"),
-      // Each follows its index (life_due, life_ready, the primary key), so that a page reads no more than it shows or
-      // examines. The running tasks are sorted: they are few.
-      scheduled_(database_,
-                 "SELECT run_at, 0, number FROM life WHERE state = 0 AND (run_at, number) > (?, ?)"
-                 " ORDER BY run_at, number LIMIT ?"),
-      ready_(database_,
-             "SELECT rank, ready_second, number FROM life WHERE state = 1 AND queue = ?"
-             " AND (rank, ready_second, number) > (?, ?, ?) ORDER BY rank, ready_second, number LIMIT ?"),
-      running_(database_,
-               "SELECT started_at, 0, number FROM life WHERE state = 2 AND (started_at, number) > (?, ?)"
-               " ORDER BY started_at, number LIMIT ?"),
-      newest_(database_, "SELECT 0, 0, number FROM life WHERE number < ? ORDER BY number DESC LIMIT ?"),
-      queues_(database_, "SELECT no, name FROM queue WHERE name = ?1 OR ?1 IS NULL ORDER BY no"),
-      // No index on the token: the running tasks are few. But there are many others, which the order by number would
-      // tempt SQLite to read.
-      of_token_(database_,
-                "SELECT life.number, id, queue.name, priority, spec, attempt, lease_expires, has_checkpoint"
-                " FROM life INDEXED BY life_lease JOIN task ON task.number = life.number"
-                " JOIN queue ON queue.no = life.queue WHERE state = 2 AND token = ? ORDER BY life.number"),
-      has_served_(database_, "SELECT 1 FROM claim_token WHERE token = ?") {}
+      number_of_id_(database_, statement("reader_number_of_id")),
+      number_of_key_(database_, statement("reader_number_of_key")),
+      task_(database_, statement("reader_task")),
+      checkpoint_(database_, statement("reader_checkpoint")),
+      errors_(database_, statement("reader_errors")),
+      trail_(database_, statement("reader_trail")),
+      scheduled_(database_, statement("reader_scheduled")),
+      ready_(database_, statement("reader_ready")),
+      running_(database_, statement("reader_running")),
+      newest_(database_, statement("reader_newest")),
+      queues_(database_, statement("reader_queues")),
+      of_token_(database_, statement("reader_of_token")),
+      has_served_(database_, statement("reader_has_served")) {}
 
 template <typename T, typename Body>
 Result<T> Reader::look(Body body) {
@@ -77,8 +95,7 @@ Result<std::vector<std::optional<Task>>> Reader::get(std::span<const TaskId> ids
   return look<std::vector<std::optional<Task>>>([&] {
     std::vector<std::optional<Task>> tasks(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (by_id_.start(ids[i]).next()) tasks[i] = read_task(by_id_);
-      by_id_.finish();
+      tasks[i] = read_task(only_number(number_of_id_.start(ids[i])));
       if (tasks[i]) add_history(*tasks[i]);
     }
     return tasks;
@@ -87,42 +104,18 @@ Result<std::vector<std::optional<Task>>> Reader::get(std::span<const TaskId> ids
 
 Result<std::optional<Task>> Reader::find(std::string_view queue, std::string_view key) {
   return look<std::optional<Task>>([&] {
-    std::optional<Task> task;
-    if (by_key_.start(queue, key).next()) task = read_task(by_key_);
-    by_key_.finish();
+    auto task = read_task(only_number(number_of_key_.start(queue, key)));
     if (task) add_history(*task);
     return task;
   });
 }
 
-Task Reader::read_task(const Statement& row) {
-  Task task{.id = row.uuid(1),
-            .number = row.integer(0),
-            .key = row.optional_text(3),
-            .queue = row.text(2),
-            .priority = row.small(4),
-            .spec = row.text(5),
-            .state = static_cast<State>(row.small(6)),
-            .progress = row.real(7),
-            .created_at = row.instant(8),
-            .updated_at = row.instant(9),
-            .run_at = row.instant(10),
-            .recurring = row.optional_duration(11),
-            .attempt = row.small(12),
-            .tries = row.small(13),
-            .max_attempts = row.small(14),
-            .retry = {.kind = static_cast<RetryPolicy::Kind>(row.small(15)),
-                      .delay = row.duration(16),
-                      .factor = row.real(17),
-                      .cap = row.duration(18),
-                      .jitter = row.real(19)},
-            .owner = row.optional_text(20),
-            .started_at = row.optional_instant(21),
-            .lease_expires = row.optional_instant(22),
-            .result = row.optional_text(23),
-            .cancel_reason = row.optional_text(24),
-            .history = History(static_cast<std::uint64_t>(row.integer(kTrailOmitted)))};
-  if (row.small(kHasCheckpoint) != 0) {
+std::optional<Task> Reader::read_task(std::optional<std::int64_t> number) {
+  if (!number || !task_.start(*number).next()) return std::nullopt;
+  Task task = columns_of(task_);
+  const bool has_checkpoint = task_.small(kHasCheckpoint) != 0;
+  task_.finish();
+  if (has_checkpoint) {
     if (checkpoint_.start(task.number).next()) task.checkpoint = checkpoint_.text(0);
     checkpoint_.finish();
   }
@@ -219,15 +212,11 @@ Page Reader::fill(const ListQuery& query, const std::vector<Place>& places, std:
   std::size_t examined = 0;
   while (examined < places.size() && page.tasks.size() < static_cast<std::size_t>(query.limit) &&
          bytes < kMaxPageBytes) {
-    if (by_number_.start(places[examined++].number).next()) {
-      Task task = read_task(by_number_);
-      task.history = History();
-      if (matches(query, task)) {
-        bytes += payload_bytes(task);
-        page.tasks.push_back(std::move(task));
-      }
-    }
-    by_number_.finish();
+    auto task = read_task(places[examined++].number);
+    if (!task || !matches(query, *task)) continue;
+    task->history = History();
+    bytes += payload_bytes(*task);
+    page.tasks.push_back(std::move(*task));
   }
   const bool more = examined < places.size() || places.size() == most;
   if (more && examined > 0) page.next = write_cursor(query.kind, places[examined - 1]);

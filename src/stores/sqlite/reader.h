@@ -42,7 +42,7 @@ class Reader {
   Page fill(const ListQuery& query, const std::vector<Place>& places, std::size_t most);
   static bool matches(const ListQuery& query, const Task& task);
 
-  Task read_task(const Statement& row);
+  std::optional<Task> read_task(std::optional<std::int64_t> number);  // without its history
   void add_history(Task& task);
 
   // Runs `body` in a read transaction.
@@ -53,9 +53,9 @@ class Reader {
   Database& database_;
   const Clock& clock_;
   // All guarded by the connection's mutex.
-  Statement by_id_;
-  Statement by_key_;
-  Statement by_number_;
+  Statement number_of_id_;
+  Statement number_of_key_;
+  Statement task_;
   Statement checkpoint_;
   Statement errors_;
   Statement trail_;

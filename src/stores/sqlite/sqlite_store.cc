@@ -29,8 +29,9 @@ class Tasks final : public TaskStore {
         lives_(writer),
         submitter_(writer),
         claimer_(writer),
-        settler_(writer, lives_),
-        upkeep_(writer, lives_),
+        effects_(writer, lives_),
+        settler_(lives_, effects_),
+        upkeep_(writer, lives_, effects_),
         reader_(std::move(reader), clock) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
@@ -85,6 +86,7 @@ class Tasks final : public TaskStore {
   Lives lives_;
   Submitter submitter_;
   Claimer claimer_;
+  Effects effects_;
   Settler settler_;
   Upkeep upkeep_;
   Reader reader_;

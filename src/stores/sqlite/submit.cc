@@ -1,28 +1,16 @@
 #include "stores/sqlite/submit.h"
 
+#include "stores/sqlite/statements.h"
+
 namespace horae::sqlite {
 
 Submitter::Submitter(Writer& writer)
     : writer_(writer),
-      // Ignored on a taken id (the unique index of id) or key (task_key): the task there is left alone.
-      insert_task_(writer.database(),
-                   "INSERT OR IGNORE INTO task (number, id, queue, key, priority, created_at, max_attempts,"
-                   " retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter, digest, spec)"
-                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-      insert_life_(
-          writer.database(),
-          "INSERT INTO life (number, queue, state, run_at, recurring, rank, ready_second, attempt, tries, progress,"
-          " has_checkpoint, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0.0, 0, ?)"),
-      // As the Claimer does it.
-      start_(
-          writer.database(),
-          "UPDATE life SET state = 2, attempt = 1, owner = ?, token = ?, lease = ?, lease_expires = ?, started_at = ?"
-          " WHERE number = ? AND state = 1"),
-      find_id_(writer.database(),
-               "SELECT task.id, number, state, digest = ? FROM task JOIN life USING (number) WHERE id = ?"),
-      find_key_(writer.database(),
-                "SELECT task.id, number, state, digest = ? FROM task JOIN life USING (number)"
-                " WHERE task.queue = ? AND key = ?") {}
+      insert_task_(writer.database(), statement("submit_task")),
+      insert_life_(writer.database(), statement("submit_life")),
+      start_(writer.database(), statement("submit_start")),
+      find_id_(writer.database(), statement("submit_find_id")),
+      find_key_(writer.database(), statement("submit_find_key")) {}
 
 std::vector<SubmitOutcome> Submitter::submit(std::span<const Submission> submissions, Change& change) {
   std::vector<SubmitOutcome> outcomes;

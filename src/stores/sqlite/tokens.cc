@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "stores/sqlite/statements.h"
+
 namespace horae::sqlite {
 namespace {
 
@@ -31,15 +33,13 @@ Result<Token> read_token(const Statement& row) {
 
 Tokens::Tokens(Writer& writer)
     : writer_(writer),
-      find_(writer.database(), "SELECT 1 FROM token WHERE id = ?"),
-      count_(writer.database(), "SELECT count(*) FROM token"),
-      insert_(writer.database(),
-              "INSERT INTO token (id, name, role, patterns, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)"),
-      delete_(writer.database(), "DELETE FROM token WHERE id = ?"),
-      next_version_(writer.database(), "UPDATE control SET token_version = token_version + 1"),
-      version_(writer.database(), "SELECT token_version FROM control"),
-      // Sorts them all: they are few, and read only when they changed.
-      all_(writer.database(), "SELECT id, name, role, patterns, hash, created_at FROM token ORDER BY created_at, id") {}
+      find_(writer.database(), statement("tokens_exists")),
+      count_(writer.database(), statement("tokens_count")),
+      insert_(writer.database(), statement("tokens_insert")),
+      delete_(writer.database(), statement("tokens_delete")),
+      next_version_(writer.database(), statement("tokens_next_version")),
+      version_(writer.database(), statement("tokens_version")),
+      all_(writer.database(), statement("tokens_all")) {}
 
 std::optional<Error> Tokens::why_not(const Token& token) {
   const bool is_taken = find_.start(token.id).next();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "stores/sqlite/statements.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::sqlite {
@@ -16,20 +17,13 @@ std::optional<Instant> only_instant(Statement& statement) {
   return instant;
 }
 
-// Every change of a running task names the state, owner and attempt that it expects.
-std::string where_held() {
-  if (HORAE_MUTANT("expire_without_compare")) return " WHERE number = ? AND attempt = ? AND owner = ?";
-  return " WHERE number = ? AND state = 2 AND attempt = ? AND owner = ?";
+std::string_view overdue() {
+  if (HORAE_MUTANT("expire_by_age")) return statement("mutant_expire_by_age");
+  if (HORAE_MUTANT("expire_without_compare")) return statement("mutant_expire_without_compare");
+  return statement("upkeep_overdue");
 }
 
-// Running tasks whose lease has ended, most overdue first.
-std::string overdue() {
-  if (HORAE_MUTANT("expire_by_age")) return "state = 2 AND started_at + lease / 1000 < ?";
-  if (HORAE_MUTANT("expire_without_compare")) return "state BETWEEN 2 AND 3 AND ifnull(lease_expires, updated_at) < ?";
-  return "state = 2 AND lease_expires < ?";
-}
-
-std::string finished() { return HORAE_MUTANT("purge_takes_the_unfinished") ? "state <> 2" : "state >= 3"; }
+bool purges_too_much() { return HORAE_MUTANT("purge_takes_the_unfinished"); }
 
 void add_once(std::vector<std::string>& names, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
@@ -37,48 +31,30 @@ void add_once(std::vector<std::string>& names, std::string name) {
 
 }  // namespace
 
-Upkeep::Upkeep(Writer& writer, Lives& lives)
+Upkeep::Upkeep(Writer& writer, Lives& lives, Effects& effects)
     : writer_(writer),
       lives_(lives),
-      due_(writer.database(),
-           "SELECT number, life.queue, priority, queue.name FROM life JOIN task USING (number)"
-           " JOIN queue ON queue.no = life.queue WHERE state = 0 AND run_at <= ? ORDER BY run_at, number LIMIT ?"),
-      next_due_(writer.database(), "SELECT min(run_at) FROM life WHERE state = 0"),
-      promote_(writer.database(),
-               "UPDATE life SET state = 1, rank = ?, ready_second = ?, updated_at = ? WHERE number = ? AND state = 0"),
-      stamp_(writer.database(), "SELECT stamp FROM control"),
-      set_stamp_(writer.database(), "UPDATE control SET stamp = ?"),
-      first_expiry_(writer.database(), "SELECT min(lease_expires) FROM life WHERE state = 2"),
-      extend_(writer.database(), "UPDATE life SET lease_expires = ? + lease / 1000 WHERE state = 2"),
-      overdue_(writer.database(),
-               "SELECT number FROM life WHERE " + overdue() + " ORDER BY lease_expires, number LIMIT ?"),
-      // Ready again, with the rank it had.
-      expire_(
-          writer.database(),
-          "UPDATE life SET state = 1, tries = tries + 1, progress = 0.0, owner = NULL, started_at = NULL, token = NULL,"
-          " lease = NULL, lease_expires = NULL, ended_event = ?, ended_owner = owner, updated_at = ?" +
-              where_held()),
-      exhaust_(writer.database(),
-               "UPDATE life SET state = 4, tries = tries + 1, progress = 0.0, token = NULL, lease = NULL, "
-               "lease_expires = NULL,"
-               " ended_event = ?, ended_owner = owner, updated_at = ?" +
-                   where_held()),
-      name_(writer.database(), "SELECT id, queue.name FROM task JOIN queue ON queue.no = task.queue WHERE number = ?"),
-      retentions_(writer.database(), "SELECT no, retention FROM queue"),
-      purgeable_(writer.database(), "SELECT number FROM life WHERE queue = ? AND " + finished() +
-                                        " AND updated_at < ? ORDER BY updated_at LIMIT ?"),
-      purge_life_(writer.database(), "DELETE FROM life WHERE number = ? AND " + finished() + " RETURNING state"),
-      purge_task_(writer.database(), "DELETE FROM task WHERE number = ?"),
-      purge_checkpoint_(writer.database(), "DELETE FROM checkpoint WHERE number = ?"),
-      purge_errors_(writer.database(), "DELETE FROM error WHERE number = ?"),
-      purge_trail_(writer.database(), "DELETE FROM trail WHERE number = ?"),
-      raise_high_number_(writer.database(), "UPDATE control SET high_number = max(high_number, ?)"),
-      // All running tasks are read once for all tokens that are old enough.
-      old_tokens_(writer.database(),
-                  "SELECT token FROM claim_token WHERE claimed_at < ? AND token NOT IN"
-                  " (SELECT token FROM life INDEXED BY life_lease WHERE state = 2 AND token IS NOT NULL)"
-                  " ORDER BY claimed_at LIMIT ?"),
-      forget_token_(writer.database(), "DELETE FROM claim_token WHERE token = ?") {}
+      effects_(effects),
+      due_(writer.database(), statement("upkeep_due")),
+      next_due_(writer.database(), statement("upkeep_next_due")),
+      promote_(writer.database(), statement("upkeep_promote")),
+      stamp_(writer.database(), statement("upkeep_stamp")),
+      set_stamp_(writer.database(), statement("upkeep_set_stamp")),
+      first_expiry_(writer.database(), statement("upkeep_first_expiry")),
+      extend_(writer.database(), statement("upkeep_extend")),
+      overdue_(writer.database(), overdue()),
+      name_(writer.database(), statement("upkeep_name")),
+      retentions_(writer.database(), statement("upkeep_retentions")),
+      purgeable_(writer.database(), purges_too_much() ? statement("mutant_purgeable") : statement("upkeep_purgeable")),
+      purge_life_(writer.database(),
+                  purges_too_much() ? statement("mutant_purge_life") : statement("upkeep_purge_life")),
+      purge_task_(writer.database(), statement("upkeep_purge_task")),
+      purge_checkpoint_(writer.database(), statement("upkeep_purge_checkpoint")),
+      purge_errors_(writer.database(), statement("upkeep_purge_errors")),
+      purge_trail_(writer.database(), statement("upkeep_purge_trail")),
+      raise_high_number_(writer.database(), statement("upkeep_raise_high_number")),
+      old_tokens_(writer.database(), statement("upkeep_old_tokens")),
+      forget_token_(writer.database(), statement("upkeep_forget_token")) {}
 
 Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
   return writer_.transact<PromoteOutcome>([&](Change& change) {
@@ -143,20 +119,14 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
 
 ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {
   const Life life = lives_.find(number).value_or(Life{});
-  const int max_attempts = lives_.rules_of(life).max_attempts;
-  const bool exhausted = max_attempts > 0 && life.tries + 1 >= max_attempts && !HORAE_MUTANT("poison_never_ends");
-  lives_.note(life, HistoryKind::kTimeout, change.now(), life.progress, "");
-  (exhausted ? exhaust_ : expire_).run(Event::kExpire, change.now(), number, life.attempt, life.owner);
-  if (exhausted) lives_.save_errors(number, {attempts_exhausted()});
-
-  ExpiredLease expired{
-      .owner = life.owner.value_or(""), .attempt = life.attempt, .state = exhausted ? State::kAborted : State::kReady};
+  const Effect effect = effects_.of(life, Event::kExpire, {});
+  effects_.write(life, Event::kExpire, effect, {}, change);
+  ExpiredLease expired{.owner = life.owner.value_or(""), .attempt = life.attempt, .state = *effect.state};
   if (name_.start(number).next()) {
     expired.id = name_.uuid(0);
     expired.queue = name_.text(1);
     name_.finish();
   }
-  change.moved(life.queue, State::kRunning, expired.state);
   return expired;
 }
 

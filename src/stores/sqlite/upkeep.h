@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "store/task_store.h"
+#include "stores/sqlite/effects.h"
 #include "stores/sqlite/life.h"
 #include "stores/sqlite/writer.h"
 
@@ -11,7 +12,7 @@ namespace horae::sqlite {
 
 class Upkeep {
  public:
-  Upkeep(Writer& writer, Lives& lives);
+  Upkeep(Writer& writer, Lives& lives, Effects& effects);
 
   Result<PromoteOutcome> promote_due(std::size_t max);
   Result<Watch> look();
@@ -36,6 +37,7 @@ class Upkeep {
 
   Writer& writer_;
   Lives& lives_;
+  Effects& effects_;
   Statement due_;
   Statement next_due_;
   Statement promote_;
@@ -44,8 +46,6 @@ class Upkeep {
   Statement first_expiry_;
   Statement extend_;
   Statement overdue_;
-  Statement expire_;
-  Statement exhaust_;
   Statement name_;
   Statement retentions_;
   Statement purgeable_;

@@ -4,11 +4,10 @@
 
 #include "store/queue_store.h"
 #include "store/submission.h"
+#include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
 namespace {
-
-constexpr std::string_view kQueueColumns = "no, base, rate, since, paused";
 
 QueueRow read_queue(const Statement& row) {
   return {.no = row.integer(0),
@@ -41,16 +40,13 @@ Writer::Writer(std::shared_ptr<Connection> connection, const Clock& clock)
     : connection_(std::move(connection)),
       database_(*connection_->database),
       clock_(clock),
-      find_queue_(database_, "SELECT " + std::string(kQueueColumns) + " FROM queue WHERE name = ?"),
-      queue_by_number_(database_, "SELECT " + std::string(kQueueColumns) + " FROM queue WHERE no = ?"),
-      count_queues_(database_, "SELECT count(*) FROM queue"),
-      make_queue_(database_,
-                  "INSERT INTO queue (name, paused, base, rate, since, retention) VALUES (?, 0, 0, ?, 0, ?)"),
-      add_counts_(database_,
-                  "UPDATE queue SET scheduled = scheduled + ?, ready = ready + ?, running = running + ?,"
-                  " completed = completed + ?, aborted = aborted + ?, cancelled = cancelled + ? WHERE no = ?"),
-      stopped_(database_, "SELECT stopped FROM control") {
-  Statement highest(database_, "SELECT max(high_number, (SELECT ifnull(max(number), 0) FROM task)) FROM control");
+      find_queue_(database_, statement("writer_queue_by_name")),
+      queue_by_number_(database_, statement("writer_queue_by_number")),
+      count_queues_(database_, statement("writer_count_queues")),
+      make_queue_(database_, statement("writer_make_queue")),
+      add_counts_(database_, statement("writer_add_counts")),
+      stopped_(database_, statement("writer_stopped")) {
+  Statement highest(database_, statement("writer_high_number"));
   if (highest.start().next()) next_number_ = highest.integer(0) + 1;
   highest.finish();
 }

@@ -1,110 +1,145 @@
--- Tasks, queues and what is said to the whole node. See docs/adr/0006-sqlite-layout.md for why the tables are cut this way.
+-- Tasks, queues, messages, API tokens, and what concerns the whole node. See docs/internals/adr/0006-sqlite-layout.md for why the
+-- tables are cut this way.
 --
 -- Times are microseconds since 1970 in UTC, durations nanoseconds. States and events are the numbers of State and Event in
 -- src/model/state.h (scheduled 0, ready 1, running 2, completed 3, aborted 4, cancelled 5): never renumber those.
 
-CREATE TABLE control (
-  one         INTEGER PRIMARY KEY CHECK (one = 1),
-  stopped     INTEGER NOT NULL DEFAULT 0,  -- the scheduler: nothing is claimed
-  next_worker INTEGER NOT NULL DEFAULT 1,
-  high_number INTEGER NOT NULL DEFAULT 0,  -- the highest task number that was ever purged: numbers are not given twice
-  stamp       INTEGER                      -- when a monitor last looked
-) STRICT;
-INSERT INTO control (one) VALUES (1);
+create table control (
+  one           integer primary key check (one = 1),
+  stopped       integer not null default 0,  -- the scheduler: nothing is claimed
+  next_worker   integer not null default 1,
+  high_number   integer not null default 0,  -- the highest task number that was ever purged: numbers are not given twice
+  stamp         integer,                     -- when a monitor last looked
+  token_version integer not null default 0   -- every create and revoke of an API token changes it
+) strict;
+insert into control (one) values (1);
 
-CREATE TABLE queue (
-  no        INTEGER PRIMARY KEY,
-  name      TEXT NOT NULL UNIQUE,
-  paused    INTEGER NOT NULL,
-  base      INTEGER NOT NULL,  -- ageing: src/model/rank.h
-  rate      INTEGER NOT NULL,
-  since     INTEGER NOT NULL,
-  retention INTEGER NOT NULL,
+create table queue (
+  no        integer primary key,
+  name      text not null unique,
+  paused    integer not null,
+  base      integer not null,  -- ageing: src/model/rank.h
+  rate      integer not null,
+  since     integer not null,
+  retention integer not null,
   -- How many tasks are in each state; changed in the transaction that moves them.
-  scheduled INTEGER NOT NULL DEFAULT 0,
-  ready     INTEGER NOT NULL DEFAULT 0,
-  running   INTEGER NOT NULL DEFAULT 0,
-  completed INTEGER NOT NULL DEFAULT 0,
-  aborted   INTEGER NOT NULL DEFAULT 0,
-  cancelled INTEGER NOT NULL DEFAULT 0
-) STRICT;
+  scheduled integer not null default 0,
+  ready     integer not null default 0,
+  running   integer not null default 0,
+  completed integer not null default 0,
+  aborted   integer not null default 0,
+  cancelled integer not null default 0
+) strict;
 
 -- What a client asked for: written once.
-CREATE TABLE task (
-  number       INTEGER PRIMARY KEY,
-  id           BLOB NOT NULL UNIQUE,
-  queue        INTEGER NOT NULL,
-  key          TEXT,
-  priority     INTEGER NOT NULL,
-  created_at   INTEGER NOT NULL,
-  max_attempts INTEGER NOT NULL,
-  retry_kind   INTEGER NOT NULL,
-  retry_delay  INTEGER NOT NULL,
-  retry_factor REAL NOT NULL,
-  retry_cap    INTEGER NOT NULL,
-  retry_jitter REAL NOT NULL,
-  digest       BLOB NOT NULL,  -- of the request, to tell a repetition from a conflict
-  spec         TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX task_key ON task (queue, key) WHERE key IS NOT NULL;
+create table task (
+  number       integer primary key,
+  id           blob not null unique,
+  queue        integer not null,
+  key          text,
+  priority     integer not null,
+  created_at   integer not null,
+  max_attempts integer not null,
+  retry_kind   integer not null,
+  retry_delay  integer not null,
+  retry_factor real not null,
+  retry_cap    integer not null,
+  retry_jitter real not null,
+  digest       blob not null,  -- of the request, to tell a repetition from a conflict
+  spec         text not null
+) strict;
+create unique index task_key on task (queue, key) where key is not null;
 
--- Where a task stands: one narrow row that changes.
-CREATE TABLE life (
-  number         INTEGER PRIMARY KEY,
-  queue          INTEGER NOT NULL,
-  state          INTEGER NOT NULL,
-  run_at         INTEGER NOT NULL,
-  recurring      INTEGER,  -- never changes; here, because every completion asks for it
-  rank           INTEGER,  -- since it last became ready
-  ready_second   INTEGER,
-  attempt        INTEGER NOT NULL,
-  tries          INTEGER NOT NULL,
-  progress       REAL NOT NULL,
-  has_checkpoint INTEGER NOT NULL,
-  owner          TEXT,     -- while running, and of the attempt that ended the task
-  started_at     INTEGER,  -- of the same attempt
-  token          BLOB,     -- of the claim, while running
-  lease          INTEGER,  -- its length, while running
-  lease_expires  INTEGER,
-  ended_event    INTEGER,  -- how the newest attempt that has ended did so, and whose it was
-  ended_owner    TEXT,
-  updated_at     INTEGER NOT NULL,
-  result         TEXT,
-  cancel_reason  TEXT,
-  trail_omitted  INTEGER NOT NULL DEFAULT 0  -- entries of the history that are no longer in the trail
-) STRICT;
+-- The state of a task: one narrow row that changes.
+create table life (
+  number         integer primary key,
+  queue          integer not null,
+  state          integer not null,
+  run_at         integer not null,
+  recurring      integer,  -- never changes; here, because every completion needs it
+  rank           integer,  -- since it last became ready
+  ready_second   integer,
+  attempt        integer not null,
+  tries          integer not null,
+  progress       real not null,
+  has_checkpoint integer not null,
+  owner          text,     -- while running, and of the attempt that ended the task
+  started_at     integer,  -- of the same attempt
+  token          blob,     -- of the claim, while running
+  lease          integer,  -- its length, while running
+  lease_expires  integer,
+  ended_event    integer,  -- how the newest attempt that has ended did so, and whose it was
+  ended_owner    text,
+  updated_at     integer not null,
+  result         text,
+  cancel_reason  text,
+  trail_omitted  integer not null default 0  -- entries of the history that are no longer in the trail
+) strict;
 -- The order of claims (the number follows as the rowid), due times, overdue leases, and what retention may take.
-CREATE INDEX life_ready ON life (queue, rank, ready_second) WHERE state = 1;
-CREATE INDEX life_due ON life (run_at) WHERE state = 0;
-CREATE INDEX life_lease ON life (lease_expires) WHERE state = 2;
-CREATE INDEX life_finished ON life (queue, updated_at) WHERE state >= 3;
+create index life_ready on life (queue, rank, ready_second) where state = 1;
+create index life_due on life (run_at) where state = 0;
+create index life_lease on life (lease_expires) where state = 2;
+create index life_finished on life (queue, updated_at) where state >= 3;
 
-CREATE TABLE checkpoint (
-  number INTEGER PRIMARY KEY,
-  json   TEXT NOT NULL
-) STRICT;
+create table checkpoint (
+  number integer primary key,
+  json   text not null
+) strict;
 
 -- Of aborted tasks.
-CREATE TABLE error (
-  number      INTEGER NOT NULL,
-  place       INTEGER NOT NULL,
-  code        TEXT NOT NULL,
-  args        TEXT NOT NULL,
-  description TEXT NOT NULL,
-  PRIMARY KEY (number, place)
-) STRICT, WITHOUT ROWID;
+create table error (
+  number      integer not null,
+  place       integer not null,
+  code        text not null,
+  args        text not null,
+  description text not null,
+  primary key (number, place)
+) strict, without rowid;
 
--- The past of a task's leases. The assignment of the present attempt is told by its life; a row that ends an attempt also tells
--- when it began, so that a task that simply runs and completes writes nothing here.
-CREATE TABLE trail (
-  number     INTEGER NOT NULL,
-  place      INTEGER NOT NULL,
-  kind       INTEGER NOT NULL,  -- HistoryKind in src/model/history.h
-  attempt    INTEGER NOT NULL,
-  worker     TEXT NOT NULL,
-  started_at INTEGER,           -- nothing for a late result
-  at         INTEGER NOT NULL,
-  progress   REAL,
-  detail     TEXT NOT NULL,
-  PRIMARY KEY (number, place)
-) STRICT, WITHOUT ROWID;
+-- The history of a task, as far as it is over. The row in life has the assignment of the present attempt; a row that ends an
+-- attempt also has its beginning, so that a task that simply runs and completes writes nothing here.
+create table trail (
+  number     integer not null,
+  place      integer not null,
+  kind       integer not null,  -- HistoryKind in src/model/history.h
+  attempt    integer not null,
+  worker     text not null,
+  started_at integer,           -- null for a late result
+  at         integer not null,
+  progress   real,
+  detail     text not null,
+  primary key (number, place)
+) strict, without rowid;
+
+-- The tokens of claims that a worker may repeat (ClaimWish::once in src/store/lease.h), since the claim that got something.
+-- purge() forgets those that are old and under which nothing is leased.
+create table claim_token (
+  token      blob primary key,
+  claimed_at integer not null
+) strict, without rowid;
+create index claim_token_age on claim_token (claimed_at);
+
+-- Delayed messages. A message waits until readied_at is set, and then belongs to the node readied_by.
+create table message (
+  delay_queue text not null,
+  id          text not null,
+  deadline    integer not null,
+  readied_at  integer,
+  readied_by  blob,
+  key         blob,
+  value       blob,
+  headers     blob not null,  -- src/stores/headers.h
+  unique (delay_queue, id)
+) strict;
+create index message_waiting on message (delay_queue, deadline, id) where readied_at is null;
+create index message_ready on message (delay_queue, readied_at) where readied_at is not null;
+
+-- API tokens: who may call a node, and what for. Of secrets only their hashes are kept.
+create table token (
+  id         text primary key,
+  name       text not null,
+  role       integer not null,  -- Role in src/store/token_store.h
+  patterns   text not null,     -- of queues, with a space between: src/model/queue_scope.h
+  hash       blob not null,
+  created_at integer not null
+) strict, without rowid;
