@@ -7,55 +7,25 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "stores/postgres/connection/statements.h"
+#include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
-#include "stores/postgres/tasks/settle_whole.h"
-#include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/trail.h"
+#include "stores/postgres/tasks/settle_whole.h"
 
 namespace horae::postgres {
 namespace {
 
-// Locks come in the order of the numbers, here and in all other statements, so that nobody waits in a circle.
-const Sql kLockLeases{"lock_running", std::string("select ") + kRunningColumns +
-                                         ", horae_now() from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)"
-                                         " cross join lateral (select * from running"
-                                         "  where running.lo > w.lo - 64 and running.lo <= w.hi and running.hi >= w.lo"
-                                         "  order by running.lo for update) as l"};
-const Sql kLockAllLeases{"lock_all_running", "lock table running in share row exclusive mode"};
-
-const Sql kIds{"ids",
-               "select t.number, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-               " cross join lateral (select number, id from task where task.number >= r.lo and task.number <= r.hi"
-               "  and task.number >= $3::bigint and task.number <= $4::bigint offset 0) as t"};
-
-// Of tasks that are about to be aborted.
-const Sql kPolicies{"policies",
-                    "select t.number, t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, t.priority"
-                    " from unnest($1::bigint[]) as w(number) join task as t on t.number = w.number"};
-const Sql kProgress{"progress",
-                    "select p.number, p.progress from unnest($1::bigint[]) as w(number)"
-                    " join progress as p on p.number = w.number where p.progress is not null"};
-
-const Sql kSaveProgress{
-    "save_progress",
-    "insert into progress (number, attempt, progress, checkpoint, updated_at)"
-    " select number, attempt, progress, checkpoint, horae_now()"
-    " from unnest($1::bigint[], $2::integer[], $3::double precision[], $4::text[]) as d(number, attempt, progress, "
-    "checkpoint)"
-    " on conflict (number) do update set attempt = excluded.attempt,"
-    " progress = coalesce(excluded.progress, progress.progress),"
-    " checkpoint = coalesce(excluded.checkpoint, progress.checkpoint), updated_at = excluded.updated_at"};
-
-const Sql kExtend{"extend",
-                  "update running set expires = d.expires, length = d.length"
-                  " from unnest($1::bigint[], $2::timestamptz[], $3::bigint[]) as d(lo, expires, length)"
-                  " where running.lo = d.lo"};
-
-const Sql kSaveTurns{"save_turns",
-                     "insert into turn (number, result) select * from unnest($1::bigint[], $2::text[])"
-                     " on conflict (number) do update set result = excluded.result"};
-const Sql kForgetTurns{"forget_turns", "delete from turn where number = any($1::bigint[])"};
+const Sql kLockRunning = statement("lock_running");
+const Sql kLockAllRunning = statement("lock_all_running");
+const Sql kIds = statement("ids");
+const Sql kPolicies = statement("policies");  // of tasks that are about to be aborted
+const Sql kProgress = statement("progress");
+const Sql kSaveProgress = statement("save_progress");
+const Sql kExtend = statement("extend");
+const Sql kSaveTurns = statement("save_turns");
+const Sql kForgetTurns = statement("forget_turns");
 
 constexpr int kMostLooks = 5;
 
@@ -144,7 +114,7 @@ class Batch {
 
   // After the commit: what became ready again.
   void lower(Floors& floors) const {
-    for (const ReadyRange& run : ready_) floors.lower(run.life.queue, run.rank);
+    for (const ReadyRange& ready : ready_) floors.lower(ready.life.queue, ready.rank);
   }
 
  private:
@@ -184,7 +154,7 @@ class Batch {
     const auto wanted = ranges();
     if (wanted.empty()) return;
     const Params params = Params::of(los_of(wanted), his_of(wanted));
-    const std::size_t locked = transaction_.send(kLockLeases, params);
+    const std::size_t locked = transaction_.send(kLockRunning, params);
     const bool ask_for_ids = !is_confirmed_ && ids_.empty();
     const std::size_t ids =
         ask_for_ids ? transaction_.send(kIds, Params(params).add(wanted.front().lo).add(wanted.back().hi)) : 0;
@@ -239,7 +209,7 @@ class Batch {
       find_by_id(purged);
       const bool moved = std::ranges::any_of(settlements_, [&](const Settlement& said) { return has_moved(said); });
       if ((!moved && purged.empty()) || look > kMostLooks) break;
-      if (look == kMostLooks) (void)transaction_.run(kLockAllLeases);
+      if (look == kMostLooks) (void)transaction_.run(kLockAllRunning);
       lock();
     }
     for (auto& number : numbers_) {
@@ -434,7 +404,8 @@ class Batch {
     insert_running(transaction_, pieces);
   }
 
-  static void cut(const RunningRange& lease, const std::vector<const Card*>& touched, std::vector<RunningRange>& pieces) {
+  static void cut(const RunningRange& lease, const std::vector<const Card*>& touched,
+                  std::vector<RunningRange>& pieces) {
     const auto add = [&](std::int64_t number, Duration length, Instant expires) {
       const bool joins = !pieces.empty() && pieces.back().life.range.hi == number - 1 && number > lease.life.range.lo &&
                          pieces.back().expires == expires && pieces.back().length == length;
@@ -486,9 +457,9 @@ class Batch {
         },
         [&](const Card* first, const Card* last) {
           FinishedRange outcome{.life = life_after(*first, last->number),
-                               .state = first->standing.state,
-                               .owner = first->lease->owner,
-                               .started_at = first->lease->started_at};
+                                .state = first->standing.state,
+                                .owner = first->lease->owner,
+                                .started_at = first->lease->started_at};
           std::vector<std::optional<std::string>> results;
           for (std::int64_t number = first->number; number <= last->number; ++number) {
             results.push_back((*card++)->result);
@@ -565,7 +536,7 @@ class Batch {
   const bool is_confirmed_;
   std::vector<std::optional<std::int64_t>> numbers_;  // of each settlement
   std::unordered_map<std::int64_t, TaskId> ids_;      // of numbers that callers gave
-  std::map<std::int64_t, RunningRange> leases_;         // locked, by their first number
+  std::map<std::int64_t, RunningRange> leases_;       // locked, by their first number
   Standings standings_;                               // of tasks that are not leased
   std::map<std::int64_t, Card> cards_;
   std::unordered_map<std::int64_t, Policy> policies_;
