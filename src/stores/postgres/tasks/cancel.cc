@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "stores/postgres/layout/effects.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
 
@@ -124,9 +125,9 @@ class Batch {
     for (const Row row : transaction_.rows(leases)) leases_.insert_or_assign(row.integer(0), read_running(row));
     for (const Row row : transaction_.rows(delayed)) {
       delayed_.insert_or_assign(row.integer(0), ScheduledRange{.life = read_life(row, 0),
-                                                             .due = row.instant(10),
-                                                             .priority = row.small(11),
-                                                             .updated_at = row.instant(12)});
+                                                               .due = row.instant(10),
+                                                               .priority = row.small(11),
+                                                               .updated_at = row.instant(12)});
     }
   }
 
@@ -143,22 +144,24 @@ class Batch {
     return place_of(runs_, number) || place_of(leases_, number) || place_of(delayed_, number);
   }
 
-  // A cancel ends the attempt that runs; else the end of the one before stays the newest.
   FinishedRange outcome_of(std::int64_t number, const CancelWish& wish) const {
-    FinishedRange outcome{.life = {}, .state = State::kCancelled, .cancel_reason = wish.reason};
+    FinishedRange outcome;
     if (const RunningRange* lease = place_of(leases_, number)) {
-      outcome.life = lease->life;
-      outcome.owner = lease->owner;
-      outcome.started_at = lease->started_at;
-      outcome.life.ended = AttemptEnd{Event::kCancel, lease->owner};
+      outcome = finished_after(*lease, effect_of(facts_of(*lease), Event::kCancel, {}), {});
     } else if (const ReadyRange* run = place_of(runs_, number)) {
-      outcome.life = run->life;
+      outcome = not_started(run->life, State::kReady);
     } else if (const ScheduledRange* delayed = place_of(delayed_, number)) {
-      outcome.life = delayed->life;
+      outcome = not_started(delayed->life, State::kScheduled);
       outcome.life.run_at = delayed->due;
     }
     outcome.life.range = {number, number};
+    outcome.cancel_reason = wish.reason;
     return outcome;
+  }
+
+  static FinishedRange not_started(const Life& life, State state) {
+    const Effect effect = effect_of({.state = state, .tries = life.tries}, Event::kCancel, {});
+    return {.life = life_after(life, effect, ""), .state = *effect.state};
   }
 
   template <typename Place, typename Insert, typename Delete>

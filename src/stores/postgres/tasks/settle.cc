@@ -6,22 +6,22 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/check.h"
+#include "stores/postgres/connection/time.h"
+#include "stores/postgres/layout/effects.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
-#include "stores/postgres/tasks/settle_whole.h"
-#include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/trail.h"
+#include "stores/postgres/tasks/settle_whole.h"
 
 namespace horae::postgres {
 namespace {
 
 // Locks come in the order of the numbers, here and in all other statements, so that nobody waits in a circle.
 const Sql kLockLeases{"lock_running", std::string("select ") + kRunningColumns +
-                                         ", horae_now() from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)"
-                                         " cross join lateral (select * from running"
-                                         "  where running.lo > w.lo - 64 and running.lo <= w.hi and running.hi >= w.lo"
-                                         "  order by running.lo for update) as l"};
+                                          ", horae_now() from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)"
+                                          " cross join lateral (select * from running"
+                                          "  where running.lo > w.lo - 64 and running.lo <= w.hi and running.hi >= w.lo"
+                                          "  order by running.lo for update) as l"};
 const Sql kLockAllLeases{"lock_all_running", "lock table running in share row exclusive mode"};
 
 const Sql kIds{"ids",
@@ -30,9 +30,10 @@ const Sql kIds{"ids",
                "  and task.number >= $3::bigint and task.number <= $4::bigint offset 0) as t"};
 
 // Of tasks that are about to be aborted.
-const Sql kPolicies{"policies",
-                    "select t.number, t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, t.priority"
-                    " from unnest($1::bigint[]) as w(number) join task as t on t.number = w.number"};
+const Sql kPolicies{
+    "policies",
+    "select t.number, t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, t.priority"
+    " from unnest($1::bigint[]) as w(number) join task as t on t.number = w.number"};
 const Sql kProgress{"progress",
                     "select p.number, p.progress from unnest($1::bigint[]) as w(number)"
                     " join progress as p on p.number = w.number where p.progress is not null"};
@@ -59,30 +60,22 @@ const Sql kForgetTurns{"forget_turns", "delete from turn where number = any($1::
 
 constexpr int kMostLooks = 5;
 
-// One task of the batch: how it stands, and what the batch has done to it so far.
+// One task of the batch: its state, and what the batch has done to it so far.
 struct Card {
   std::int64_t number = 0;
   const RunningRange* lease = nullptr;  // of the task while it was running at the beginning
   Standing standing;
-
-  // What becomes of the lease.
-  enum class Fate { kStays, kExtended, kFinished, kReady, kScheduled };
-  Fate fate = Fate::kStays;
-  Duration length{};  // of the extended lease
-  Instant expires;    // of the extended lease
-  Instant due;        // of the next turn or try
-  int tries = 0;
-  int priority = 0;                 // for the next turn or try
-  bool starts_anew = false;         // progress 0 again
-  bool forgets_checkpoint = false;  // at the end of a turn
-  bool is_turn = false;             // a recurring task ended a turn, with `result`
-  std::optional<std::string> result;
-  std::vector<TaskError> errors;
+  std::optional<Effect> effect;       // of the newest event that was accepted
+  std::optional<Duration> length;     // of the lease, if the batch extended it
+  std::optional<std::string> result;  // as brought in this batch
+  std::vector<TaskError> errors;      // as brought in this batch
 
   // What is known of its progress.
   std::optional<double> progress;         // as reported in this batch
   std::optional<std::string> checkpoint;  // as reported in this batch
   std::optional<double> stored_progress;  // as it was
+
+  bool is_extended() const { return effect && effect->state == State::kRunning; }
 };
 
 struct Policy {
@@ -91,6 +84,13 @@ struct Policy {
 };
 
 bool brings_result(Event event) { return event == Event::kComplete || event == Event::kAbort; }
+
+EventFacts facts_of(const Settlement& said) {
+  return {.lease = said.lease,
+          .progress = said.progress,
+          .has_checkpoint = said.checkpoint.has_value(),
+          .chance = said.chance};
+}
 
 // The batch at work: what it locked, what it knows, and what it will write. One transaction.
 class Batch {
@@ -122,7 +122,7 @@ class Batch {
       apply(card, said);
       outcome.state = card.standing.state;
       outcome.lease_expires = card.standing.expires;
-    } else if (verdict != Verdict::kRepeated && brings_result(said.event)) {
+    } else if (keeps_late_result(verdict, card.standing.holding(), said.event, said.attempt)) {
       keep_late_result(card, said);
     }
     return outcome;
@@ -310,93 +310,38 @@ class Batch {
 
   // ---- Deciding ----
 
+  TaskFacts facts_of_task(const Card& card) const {
+    TaskFacts facts = facts_of(*card.lease);
+    facts.progress = card.progress.value_or(card.stored_progress.value_or(0.0));
+    facts.lease = card.length.value_or(facts.lease);
+    if (const auto found = policies_.find(card.number); found != policies_.end()) facts.retry = found->second.retry;
+    return facts;
+  }
+
   void apply(Card& card, const Settlement& said) {
-    switch (said.event) {
-      case Event::kHeartbeat:
-        return heartbeat(card, said);
-      case Event::kComplete:
-        return complete(card, said);
-      case Event::kAbort:
-        return abort(card, said);
-      case Event::kYield:
-        return yield(card, said);
-      case Event::kRelease:
-        return release(card);
-      default:
-        check_failed("event", __FILE__, __LINE__, "check_settlement() lets no other event pass");
+    const Effect effect = effect_of(facts_of_task(card), said.event, facts_of(said));
+    note_effect(trail_, card.number, *card.lease, effect, said.errors);
+    Standing& standing = card.standing;
+    standing.state = *effect.state;
+    standing.expires = effect.lease ? std::optional(after(now_, *effect.lease)) : std::nullopt;
+    if (effect.ended) standing.ended = AttemptEnd{*effect.ended, card.lease->owner};
+    if (effect.owner == Effect::Owner::kCleared) {
+      standing.owner.reset();
+      standing.started_at.reset();
     }
-  }
-
-  void heartbeat(Card& card, const Settlement& said) {
-    card.fate = Card::Fate::kExtended;
-    card.length = said.lease.value_or(card.lease->length);
-    card.expires = after(now_, card.length);
-    card.standing.expires = card.expires;
-    if (said.progress) card.progress = said.progress;
-    if (said.checkpoint) card.checkpoint = said.checkpoint;
-  }
-
-  void complete(Card& card, const Settlement& said) {
-    card.result = said.result;
-    if (!card.lease->life.recurring) return leave(card, Card::Fate::kFinished, State::kCompleted, Event::kComplete);
-    card.is_turn = true;
-    card.forgets_checkpoint = true;
-    card.due = after(now_, *card.lease->life.recurring);
-    trail_.note_assignment(card.number, card.lease->life.attempt, card.lease->owner, card.lease->started_at);
-    leave(card, Card::Fate::kScheduled, State::kScheduled, Event::kComplete);
-  }
-
-  void abort(Card& card, const Settlement& said) {
-    const RunningRange& lease = *card.lease;
-    const int tries = lease.life.tries + 1;
-    const auto delay =
-        retry_delay(policies_[card.number].retry, tries, lease.life.max_attempts.value_or(0), said.chance);
-    if (!delay) {
-      card.errors = said.errors;
-      card.tries = lease.life.tries;
-      return leave(card, Card::Fate::kFinished, State::kAborted, Event::kAbort);
-    }
-    card.due = after(now_, *delay);
-    card.tries = tries;
-    card.starts_anew = true;
-    trail_.note_end(card.number, lease.life.attempt, lease.owner, lease.started_at, HistoryKind::kRetry, std::nullopt,
-                    history_detail(to_json(said.errors)));
-    leave(card, Card::Fate::kScheduled, State::kScheduled, Event::kAbort);
-  }
-
-  void yield(Card& card, const Settlement& said) {
-    const RunningRange& lease = *card.lease;
-    if (said.checkpoint) card.checkpoint = said.checkpoint;
-    const double before = card.progress.value_or(card.stored_progress.value_or(0.0));
-    trail_.note_end(card.number, lease.life.attempt, lease.owner, lease.started_at, HistoryKind::kYield,
-                    said.progress.value_or(before), "");
-    card.starts_anew = true;
-    leave(card, Card::Fate::kReady, State::kReady, Event::kYield);
-  }
-
-  void release(Card& card) {
-    trail_.forget_assignment(card.number, card.lease->life.attempt);
-    leave(card, Card::Fate::kReady, State::kReady, Event::kRelease);
-  }
-
-  static void leave(Card& card, Card::Fate fate, State state, Event event) {
-    card.fate = fate;
-    card.standing.state = state;
-    card.standing.ended = AttemptEnd{event, card.lease->owner};
-    card.standing.expires.reset();
-    if (!is_terminal(state)) {
-      card.standing.owner.reset();
-      card.standing.started_at.reset();
-    }
+    if (effect.lease) card.length = effect.lease;
+    if (effect.state == State::kRunning && effect.progress) card.progress = effect.progress;
+    if (effect.checkpoint == Effect::Checkpoint::kReplaced) card.checkpoint = said.checkpoint;
+    if (effect.replaces_result) card.result = said.result;
+    card.errors = said.errors;
+    card.effect = effect;
   }
 
   void keep_late_result(const Card& card, const Settlement& said) {
-    if (said.attempt < 1 || said.attempt > card.standing.attempt) return;
-    const std::string brought = said.event == Event::kAbort ? to_json(said.errors) : said.result.value_or("");
     if (card.standing.owner && card.standing.started_at) {
       trail_.note_assignment(card.number, card.standing.attempt, *card.standing.owner, *card.standing.started_at);
     }
-    trail_.note_late(card.number, said.attempt, said.owner, history_detail(brought));
+    trail_.note_late(card.number, said.attempt, said.owner, late_result_detail(said.event, said.errors, said.result));
   }
 
   // ---- Writing ----
@@ -405,7 +350,7 @@ class Batch {
   void write_leases(const std::vector<const Card*>& cards) {
     std::map<std::int64_t, std::vector<const Card*>> by_lease;
     for (const Card* card : cards) {
-      if (card->fate != Card::Fate::kStays) by_lease[card->lease->life.range.lo].push_back(card);
+      if (card->effect) by_lease[card->lease->life.range.lo].push_back(card);
     }
     std::vector<std::int64_t> gone, extended;
     std::vector<Instant> expires;
@@ -417,13 +362,13 @@ class Batch {
       const RunningRange& lease = leases_.at(lo);
       const bool whole = static_cast<std::int64_t>(touched.size()) == lease.life.range.size() &&
                          std::ranges::all_of(touched, [&](const Card* card) {
-                           return card->fate == Card::Fate::kExtended && card->expires == touched[0]->expires &&
+                           return card->is_extended() && card->standing.expires == touched[0]->standing.expires &&
                                   card->length == touched[0]->length;
                          });
       if (whole) {
         extended.push_back(lo);
-        expires.push_back(touched[0]->expires);
-        lengths.push_back(touched[0]->length);
+        expires.push_back(*touched[0]->standing.expires);
+        lengths.push_back(*touched[0]->length);
         continue;
       }
       gone.push_back(lo);
@@ -434,7 +379,8 @@ class Batch {
     insert_running(transaction_, pieces);
   }
 
-  static void cut(const RunningRange& lease, const std::vector<const Card*>& touched, std::vector<RunningRange>& pieces) {
+  static void cut(const RunningRange& lease, const std::vector<const Card*>& touched,
+                  std::vector<RunningRange>& pieces) {
     const auto add = [&](std::int64_t number, Duration length, Instant expires) {
       const bool joins = !pieces.empty() && pieces.back().life.range.hi == number - 1 && number > lease.life.range.lo &&
                          pieces.back().expires == expires && pieces.back().length == length;
@@ -452,30 +398,31 @@ class Batch {
         add(number, lease.length, lease.expires);
         continue;
       }
-      if ((*card)->fate == Card::Fate::kExtended) add(number, (*card)->length, (*card)->expires);
+      if ((*card)->is_extended()) add(number, *(*card)->length, *(*card)->standing.expires);
       ++card;
     }
   }
 
   // What the lease kept, for the place after it.
-  static Life life_after(const Card& card, std::int64_t last) {
-    Life life = card.lease->life;
+  static Life life_of(const Card& card, std::int64_t last) {
+    Life life = life_after(card.lease->life, *card.effect, card.lease->owner);
     life.range = {card.number, last};
-    life.ended = card.standing.ended;
     return life;
   }
 
-  static std::vector<const Card*> with_fate(const std::vector<const Card*>& cards, Card::Fate fate) {
+  static std::vector<const Card*> in_state(const std::vector<const Card*>& cards, bool (*is_wanted)(State)) {
     std::vector<const Card*> chosen;
-    std::ranges::copy_if(cards, std::back_inserter(chosen), [&](const Card* card) { return card->fate == fate; });
+    std::ranges::copy_if(cards, std::back_inserter(chosen),
+                         [&](const Card* card) { return card->effect && is_wanted(card->standing.state); });
     return chosen;
   }
 
   // Results of at most 1 KiB share a range; errors and larger ones have a row of their own.
   void write_finished(const std::vector<const Card*>& cards) {
-    const auto finished = with_fate(cards, Card::Fate::kFinished);
+    const auto finished = in_state(cards, is_terminal);
     const auto small = [](const Card& card) {
-      return card.errors.empty() && card.result.value_or("").size() <= kMostResultBytesInARange;
+      return card.effect->errors == Effect::Errors::kStay &&
+             card.result.value_or("").size() <= kMostResultBytesInARange;
     };
     std::vector<FinishedRange> outcomes;
     auto card = finished.begin();
@@ -485,17 +432,14 @@ class Batch {
           return a->lease == b->lease && a->standing.state == b->standing.state && small(*a) && small(*b);
         },
         [&](const Card* first, const Card* last) {
-          FinishedRange outcome{.life = life_after(*first, last->number),
-                               .state = first->standing.state,
-                               .owner = first->lease->owner,
-                               .started_at = first->lease->started_at};
+          FinishedRange outcome = finished_after(*first->lease, *first->effect, first->errors);
+          outcome.life.range = {first->number, last->number};
           std::vector<std::optional<std::string>> results;
           for (std::int64_t number = first->number; number <= last->number; ++number) {
             results.push_back((*card++)->result);
           }
           const bool any = std::ranges::any_of(results, [](const auto& result) { return result.has_value(); });
           if (any) outcome.results = std::move(results);
-          if (!first->errors.empty()) outcome.errors = texts_of(first->errors);
           outcomes.push_back(std::move(outcome));
         });
     insert_finished(transaction_, outcomes);
@@ -503,13 +447,13 @@ class Batch {
 
   void write_ready(const std::vector<const Card*>& cards) {
     for_each_range(
-        with_fate(cards, Card::Fate::kReady), [](const Card* each) { return each->number; },
+        in_state(cards, [](State state) { return state == State::kReady; }),
+        [](const Card* each) { return each->number; },
         [](const Card* a, const Card* b) {
           return a->lease == b->lease && a->standing.ended->event == b->standing.ended->event;
         },
         [&](const Card* first, const Card* last) {
-          ready_.push_back(
-              {.life = life_after(*first, last->number), .rank = first->lease->rank, .at = first->lease->at});
+          ready_.push_back({.life = life_of(*first, last->number), .rank = first->lease->rank, .at = first->lease->at});
         });
     insert_ready(transaction_, ready_);
   }
@@ -518,12 +462,11 @@ class Batch {
     std::vector<ScheduledRange> delayed;
     std::vector<std::int64_t> with_result, without_result;
     std::vector<std::string_view> results;
-    for (const Card* card : with_fate(cards, Card::Fate::kScheduled)) {
-      ScheduledRange range{
-          .life = life_after(*card, card->number), .due = card->due, .priority = policies_[card->number].priority};
-      range.life.tries = card->tries;
-      delayed.push_back(std::move(range));
-      if (!card->is_turn) continue;
+    for (const Card* card : in_state(cards, [](State state) { return state == State::kScheduled; })) {
+      delayed.push_back({.life = life_of(*card, card->number),
+                         .due = after(now_, *card->effect->due_in),
+                         .priority = policies_[card->number].priority});
+      if (!card->effect->replaces_result) continue;
       if (card->result) {
         with_result.push_back(card->number);
         results.push_back(*card->result);
@@ -549,9 +492,10 @@ class Batch {
         progress.push_back(card->progress);
         checkpoint.emplace_back(card->checkpoint);
       }
-      if (card->forgets_checkpoint) {
+      if (!card->effect || card->standing.state == State::kRunning) continue;
+      if (card->effect->checkpoint == Effect::Checkpoint::kDropped) {
         forgotten.push_back(card->number);
-      } else if (card->starts_anew) {
+      } else if (card->effect->progress == 0.0) {  // 1.0 is what a completed task has without a row
         anew.push_back(card->number);
       }
     }
@@ -565,7 +509,7 @@ class Batch {
   const bool is_confirmed_;
   std::vector<std::optional<std::int64_t>> numbers_;  // of each settlement
   std::unordered_map<std::int64_t, TaskId> ids_;      // of numbers that callers gave
-  std::map<std::int64_t, RunningRange> leases_;         // locked, by their first number
+  std::map<std::int64_t, RunningRange> leases_;       // locked, by their first number
   Standings standings_;                               // of tasks that are not leased
   std::map<std::int64_t, Card> cards_;
   std::unordered_map<std::int64_t, Policy> policies_;

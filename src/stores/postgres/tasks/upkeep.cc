@@ -4,13 +4,13 @@
 #include <map>
 #include <set>
 
+#include "stores/postgres/connection/time.h"
+#include "stores/postgres/connection/values.h"
+#include "stores/postgres/layout/effects.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
 #include "stores/postgres/layout/tally.h"
-#include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/trail.h"
-#include "stores/postgres/connection/values.h"
-#include "model/effect.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::postgres {
@@ -42,7 +42,8 @@ const Sql kNextDue{"next_due", "select horae_now(), (select due from scheduled o
 
 // ---- The monitor ----
 
-const Sql kLook{"look", "select horae_now(), stamp, (select expires from running order by expires limit 1) from control"};
+const Sql kLook{"look",
+                "select horae_now(), stamp, (select expires from running order by expires limit 1) from control"};
 // Whoever stamps holds the row until the end: monitors come one after the other.
 const Sql kStamp{"stamp", "update control set stamp = horae_now() where stamp is not distinct from $1::timestamptz"};
 const Sql kStampIfFresh{"stamp_if_fresh",
@@ -67,10 +68,10 @@ const Sql kProgressOf{"progress_of",
                       " cross join lateral (select number, progress from progress"
                       "  where progress.number >= r.lo and progress.number <= r.hi offset 0) as p"
                       " where p.progress is not null"};
-const Sql kIdsOf{
-    "ids_of",
-    "select t.number, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-    " cross join lateral (select number, id from task where task.number >= r.lo and task.number <= r.hi offset 0) as t"};
+const Sql kIdsOf{"ids_of",
+                 "select t.number, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                 " cross join lateral (select number, id from task where task.number >= r.lo and task.number <= r.hi "
+                 "offset 0) as t"};
 
 // ---- Purge ----
 
@@ -90,13 +91,15 @@ const Sql kLockPurgeable{
     " order by o.finished_at, o.lo limit $1::bigint for update of o skip locked"};
 const Sql kDeleteFinished{"delete_finished", "delete from finished where lo = any($1::bigint[])"};
 const Sql kCutOutcome{
-    "cut_outcome", "update finished set lo = $2::bigint, results = results[$2::bigint - lo + 1:] where lo = $1::bigint"};
+    "cut_outcome",
+    "update finished set lo = $2::bigint, results = results[$2::bigint - lo + 1:] where lo = $1::bigint"};
 const Sql kDeleteTasks{"delete_tasks",
                        "delete from task using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                        " where number >= r.lo and number <= r.hi returning number, id, queue, key"};
-const Sql kDeleteKeys{"delete_keys",
-                      "delete from task_key using unnest($1::integer[], $2::text[], $3::bigint[]) as d(queue, key, number)"
-                      " where task_key.queue = d.queue and task_key.key = d.key and task_key.number = d.number"};
+const Sql kDeleteKeys{
+    "delete_keys",
+    "delete from task_key using unnest($1::integer[], $2::text[], $3::bigint[]) as d(queue, key, number)"
+    " where task_key.queue = d.queue and task_key.key = d.key and task_key.number = d.number"};
 const Sql kDeleteIds{"delete_ids",
                      "delete from task_id using unnest($1::uuid[], $2::bigint[]) as d(id, number)"
                      " where task_id.id = d.id and task_id.number = d.number"};
@@ -116,7 +119,8 @@ const Sql kHasOldTokens{"has_old_tokens", "select exists (select" + kOldTokens +
 const Sql kUncount{"uncount", "insert into tally select * from unnest($1::integer[], $2::smallint[], $3::bigint[])"};
 const Sql kOldDays{"old_days", "select no from day where no < $1::bigint order by no"};
 const Sql kDropDay{"drop_day", "select horae_drop_day($1::bigint)"};
-const Sql kHasTasks{"has_tasks", "select exists (select from task where number >= $1::bigint and number <= $2::bigint)"};
+const Sql kHasTasks{"has_tasks",
+                    "select exists (select from task where number >= $1::bigint and number <= $2::bigint)"};
 
 // Days that are still written to: today, and those around it.
 constexpr std::int64_t kDaysInUse = 3;
@@ -266,28 +270,21 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
     std::map<std::int64_t, TaskId> id_of;
     for (const Row row : transaction.rows(ids)) id_of[row.integer(0)] = row.uuid(1);
     for (const RunningRange& lease : taken) {
-      Life life = lease.life;
-      ++life.tries;
-      life.ended = AttemptEnd{Event::kExpire, lease.owner};
-      const bool is_exhausted = life.max_attempts && life.tries >= *life.max_attempts;
-      if (is_exhausted) {
-        exhausted.push_back({.life = life,
-                             .state = State::kAborted,
-                             .owner = lease.owner,
-                             .started_at = lease.started_at,
-                             .errors = texts_of({attempts_exhausted()})});
+      const Effect alike = effect_of(facts_of(lease), Event::kExpire, {});  // in all but the progress in the history
+      if (is_terminal(*alike.state)) {
+        exhausted.push_back(finished_after(lease, alike, {}));
       } else {
-        ready.push_back({.life = life, .rank = lease.rank, .at = lease.at});
+        ready.push_back({.life = life_after(lease.life, alike, lease.owner), .rank = lease.rank, .at = lease.at});
       }
-      for (std::int64_t number = life.range.lo; number <= life.range.hi; ++number) {
-        const auto reached = progress.find(number);
-        trail.note_end(number, life.attempt, lease.owner, lease.started_at, HistoryKind::kTimeout,
-                       reached == progress.end() ? 0.0 : reached->second, "");
+      for (std::int64_t number = lease.life.range.lo; number <= lease.life.range.hi; ++number) {
+        TaskFacts facts = facts_of(lease);
+        if (const auto reached = progress.find(number); reached != progress.end()) facts.progress = reached->second;
+        note_effect(trail, number, lease, effect_of(facts, Event::kExpire, {}), {});
         outcome.expired.push_back({.id = id_of[number],
-                                   .queue = names[life.queue],
+                                   .queue = names[lease.life.queue],
                                    .owner = lease.owner,
-                                   .attempt = life.attempt,
-                                   .state = is_exhausted ? State::kAborted : State::kReady});
+                                   .attempt = lease.life.attempt,
+                                   .state = *alike.state});
       }
     }
     delete_running(transaction, firsts_of(taken));
