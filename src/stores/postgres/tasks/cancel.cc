@@ -5,6 +5,7 @@
 #include <set>
 
 #include "stores/postgres/connection/statements.h"
+#include "stores/postgres/layout/effects.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
 
@@ -125,22 +126,24 @@ class Batch {
     return find_in(ready_, number) || find_in(running_, number) || find_in(scheduled_, number);
   }
 
-  // A cancel ends the running attempt; without one, the end of the previous attempt stays the newest.
   FinishedRange finish(std::int64_t number, const CancelWish& wish) const {
-    FinishedRange finished{.life = {}, .state = State::kCancelled, .cancel_reason = wish.reason};
+    FinishedRange finished;
     if (const RunningRange* running = find_in(running_, number)) {
-      finished.life = running->life;
-      finished.owner = running->owner;
-      finished.started_at = running->started_at;
-      finished.life.ended = AttemptEnd{Event::kCancel, running->owner};
+      finished = finished_after(*running, effect_of(facts_of(*running), Event::kCancel, {}), {});
     } else if (const ReadyRange* ready = find_in(ready_, number)) {
-      finished.life = ready->life;
+      finished = not_started(ready->life, State::kReady);
     } else if (const ScheduledRange* scheduled = find_in(scheduled_, number)) {
-      finished.life = scheduled->life;
+      finished = not_started(scheduled->life, State::kScheduled);
       finished.life.run_at = scheduled->due;
     }
     finished.life.range = {number, number};
+    finished.cancel_reason = wish.reason;
     return finished;
+  }
+
+  static FinishedRange not_started(const Life& life, State state) {
+    const Effect effect = effect_of({.state = state, .tries = life.tries}, Event::kCancel, {});
+    return {.life = life_after(life, effect, ""), .state = *effect.state};
   }
 
   template <typename Ranged, typename Insert, typename Delete>

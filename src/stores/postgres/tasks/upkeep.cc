@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/effect.h"
 #include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/time.h"
 #include "stores/postgres/connection/values.h"
+#include "stores/postgres/layout/effects.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
 #include "stores/postgres/layout/trail.h"
@@ -91,28 +91,21 @@ class Expiry {
   ExpireOutcome decide() {
     ExpireOutcome outcome;
     for (const RunningRange& lease : taken_) {
-      Life life = lease.life;
-      ++life.tries;
-      life.ended = AttemptEnd{Event::kExpire, lease.owner};
-      const bool is_exhausted = life.max_attempts && life.tries >= *life.max_attempts;
-      if (is_exhausted) {
-        exhausted_.push_back({.life = life,
-                              .state = State::kAborted,
-                              .owner = lease.owner,
-                              .started_at = lease.started_at,
-                              .errors = texts_of({attempts_exhausted()})});
+      const Effect alike = effect_of(facts_of(lease), Event::kExpire, {});  // in all but the progress in the history
+      if (is_terminal(*alike.state)) {
+        exhausted_.push_back(finished_after(lease, alike, {}));
       } else {
-        ready_.push_back({.life = life, .rank = lease.rank, .at = lease.at});
+        ready_.push_back({.life = life_after(lease.life, alike, lease.owner), .rank = lease.rank, .at = lease.at});
       }
-      for (std::int64_t number = life.range.lo; number <= life.range.hi; ++number) {
-        const auto reached = progress_.find(number);
-        trail_.note_end(number, life.attempt, lease.owner, lease.started_at, HistoryKind::kTimeout,
-                        reached == progress_.end() ? 0.0 : reached->second, "");
+      for (std::int64_t number = lease.life.range.lo; number <= lease.life.range.hi; ++number) {
+        TaskFacts facts = facts_of(lease);
+        if (const auto reached = progress_.find(number); reached != progress_.end()) facts.progress = reached->second;
+        note_effect(trail_, number, lease, effect_of(facts, Event::kExpire, {}), {});
         outcome.expired.push_back({.id = ids_[number],
-                                   .queue = queue_names_[life.queue],
+                                   .queue = queue_names_[lease.life.queue],
                                    .owner = lease.owner,
-                                   .attempt = life.attempt,
-                                   .state = is_exhausted ? State::kAborted : State::kReady});
+                                   .attempt = lease.life.attempt,
+                                   .state = *alike.state});
       }
     }
     return outcome;
