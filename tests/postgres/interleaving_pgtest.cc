@@ -147,7 +147,7 @@ TEST_P(Extension, LeavesNothingToExpireOfALeaseThatWasCutMeanwhile) {
 class StuckNode : public Meeting {};
 
 // It gives up, so that those who queue behind it get on, and leaves the old stamp: still nothing expires.
-TEST_F(StuckNode, KeepsAnExtensionFromBeingDoneButNobodyElseFromWorking) {
+TEST_F(StuckNode, BlocksTheExtensionOfLeasesButNoOtherCall) {
   Running stuck;
   Running extension;
   meet(stuck, Operation::kComplete, extension, Operation::kExtendAll);

@@ -99,7 +99,7 @@ class OneToken : public ::testing::Test {
 };
 
 // Nobody who asks together with the token waits for a node that stands still with it.
-TEST_F(OneToken, ATokenThatSomebodyDoesNotLetGoOfIsNotWaitedForForLong) {
+TEST_F(OneToken, ALockedTokenIsNotWaitedForLong) {
   Running stuck;
   const ClaimWish wished = wish();
   start_and_hold(stuck, {wished});
@@ -114,7 +114,7 @@ TEST_F(OneToken, ATokenThatSomebodyDoesNotLetGoOfIsNotWaitedForForLong) {
   EXPECT_THAT(nodes_[1].store->tasks().claim(std::vector{wished}).value().at(0), SizeIs(kTasks));
 }
 
-TEST_F(OneToken, TheSecondWaitsForTheFirstAndGetsTheSame) {
+TEST_F(OneToken, TheSecondClaimWaitsForTheFirstAndGetsTheSame) {
   const ClaimWish mine = wish();
   submit("other");
   ClaimWish elsewhere = mine;  // where nothing keeps it but the token
@@ -132,7 +132,7 @@ TEST_F(OneToken, TheSecondWaitsForTheFirstAndGetsTheSame) {
   EXPECT_EQ(database_.value("select sum(hi - lo + 1) from running"), std::to_string(kTasks));
 }
 
-TEST_F(OneToken, IfTheFirstRollsBackTheSecondGetsThem) {
+TEST_F(OneToken, TheSecondClaimGetsTheTasksIfTheFirstRollsBack) {
   const ClaimWish mine = wish();
   Running first, second;
   start_and_hold(first, {mine});
@@ -146,7 +146,7 @@ TEST_F(OneToken, IfTheFirstRollsBackTheSecondGetsThem) {
   EXPECT_EQ(database_.value("select count(*) from claim_token"), "1");
 }
 
-TEST_F(OneToken, IfTheFirstFindsNothingTheSecondMayFindSomething) {
+TEST_F(OneToken, TheSecondClaimMayFindTasksIfTheFirstFoundNone) {
   const ClaimWish mine = wish();
   ClaimWish in_vain = mine;
   in_vain.queues = {"empty"};
