@@ -382,14 +382,14 @@ void fill_archive(World& world, const std::string& url, int millions) {
         fmt::format("(floor(extract(epoch from now()) / 86400)::bigint - {} << 40) + {}", days_ago, i * kMillion);
     const std::string milliseconds =
         fmt::format("(extract(epoch from now()) * 1000)::bigint - {} + {}", (24 * days_ago + 1) * 3'600'000, i * 1000);
-    server.run_sql(fmt::format("insert into task (seq, id, created_at, queue, priority, spec)"
+    server.run_sql(fmt::format("insert into task (number, id, created_at, queue, priority, spec)"
                                " select {} + n, (substr(encode(int8send({} + n / 1000), 'hex'), 5) || '7' ||"
                                " substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid,"
                                " now(), 1, 50, '{}' from generate_series(0, 999999) n",
                                number, milliseconds, kSpec),
                    database);
     server.run_sql(
-        fmt::format("insert into outcome (lo, hi, queue, state, attempt, tries, finished_at, owner, started_at)"
+        fmt::format("insert into finished (lo, hi, queue, state, attempt, tries, finished_at, owner, started_at)"
                     " select {0} + n, {0} + n + 24, 1, 3, 1, 0, now(), 'worker-1', now()"
                     " from generate_series(0, 999999, 25) n",
                     number),

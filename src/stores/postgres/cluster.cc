@@ -14,7 +14,7 @@ constexpr Duration kForgetEach = std::chrono::minutes(10);
 // All that a node says and asks each second.
 //   It writes only what has changed or is too old, because ticks may come ten times a second, and names are sorted, so
 //   that two nodes do not wait for each other in a circle.
-//   It reads by primary keys and by delayed_due, lease_expires and run_order, from whose beginnings it takes one row.
+//   It reads by primary keys and by scheduled_due, running_expires and ready_order, from whose beginnings it takes one row.
 //   Nothing of it has to outlive a crash: it does not wait for the disk, nor for standbys.
 const Sql kTick{
     "tick",
@@ -32,11 +32,11 @@ const Sql kTick{
     "    and awaited.at > horae_now() - $6::bigint / 1000 * interval '1 microsecond')"
     "   order by name on conflict (queue) do update set at = excluded.at)"
     " select horae_now(), peers.count, peers.want_hints,"
-    "  (select due from delayed order by due limit 1),"
-    "  (select expires from lease order by expires limit 1) is not null,"
+    "  (select due from scheduled order by due limit 1),"
+    "  (select expires from running order by expires limit 1) is not null,"
     "  array(select q.name from wish join queue as q on q.name = wish.name and not q.paused"
-    "   cross join lateral (select from run where run.queue = q.no"
-    "    order by run.queue, run.rank, run.at, run.lo + 0 limit 1) as r"
+    "   cross join lateral (select from ready where ready.queue = q.no"
+    "    order by ready.queue, ready.rank, ready.at, ready.lo + 0 limit 1) as r"
     "   where not control.stopped order by q.name),"
     "  control.token_version, set_config('synchronous_commit', 'off', true)"
     " from control,"
@@ -57,14 +57,14 @@ const Sql kNodes{"nodes",
 const Sql kLeave{"leave", "delete from node where id = $1"};
 const Sql kLastAwaited{"last_awaited", "select at from awaited where queue = $1"};
 
-// The range of the task by the primary key; those before it by run_order, from the head of the queue on: no more than
+// The range of the task by the primary key; those before it by ready_order, from the head of the queue on: no more than
 // $2 ranges are read, and each has one task at least.
 const Sql kAhead{"ahead",
                  "select mine.task - mine.lo + coalesce((select sum(before.hi - before.lo + 1)::bigint from ("
-                 "  select lo, hi from run where run.queue = mine.queue"
-                 "   and (run.rank, run.at, run.lo + 0) < (mine.rank, mine.at, mine.lo)"
-                 "   order by run.queue, run.rank, run.at, run.lo + 0 limit $2::bigint) as before), 0)"
-                 " from (select $1::bigint as task, * from run where lo > $1::bigint - 64 and lo <= $1::bigint"
+                 "  select lo, hi from ready where ready.queue = mine.queue"
+                 "   and (ready.rank, ready.at, ready.lo + 0) < (mine.rank, mine.at, mine.lo)"
+                 "   order by ready.queue, ready.rank, ready.at, ready.lo + 0 limit $2::bigint) as before), 0)"
+                 " from (select $1::bigint as task, * from ready where lo > $1::bigint - 64 and lo <= $1::bigint"
                  "  order by lo desc limit 1) as mine where mine.hi >= $1::bigint"};
 
 std::vector<std::string> names_in(const std::vector<std::optional<std::string>>& texts) {

@@ -19,10 +19,10 @@ const Sql kAll{
     "queues_all",
     "SELECT name, paused, rate, retention, scheduled, ready, running, completed, aborted, cancelled, oldest"
     " FROM queue"
-    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS scheduled FROM delayed GROUP BY queue) AS d ON d.queue = no"
-    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS ready, min(at) AS oldest FROM run GROUP BY queue) AS r"
+    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS scheduled FROM scheduled GROUP BY queue) AS d ON d.queue = no"
+    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS ready, min(at) AS oldest FROM ready GROUP BY queue) AS r"
     " ON r.queue = no"
-    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS running FROM lease GROUP BY queue) AS l ON l.queue = no"
+    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS running FROM running GROUP BY queue) AS l ON l.queue = no"
     " LEFT JOIN (SELECT queue,"
     " (sum(n) FILTER (WHERE state = 3))::bigint AS completed,"
     " (sum(n) FILTER (WHERE state = 4))::bigint AS aborted,"

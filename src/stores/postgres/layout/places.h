@@ -29,7 +29,7 @@ struct Life {
 };
 
 // Scheduled.
-struct DelayedRange {
+struct ScheduledRange {
   Life life;
   Instant due;
   int priority = 0;
@@ -37,7 +37,7 @@ struct DelayedRange {
 };
 
 // Ready.
-struct RunRange {
+struct ReadyRange {
   Life life;
   std::int64_t rank = 0;
   std::int64_t at = 0;                               // the second in which it became ready
@@ -45,7 +45,7 @@ struct RunRange {
 };
 
 // Running.
-struct LeaseRange {
+struct RunningRange {
   Life life;
   std::int64_t rank = 0;
   std::int64_t at = 0;
@@ -60,7 +60,7 @@ struct LeaseRange {
 inline constexpr std::size_t kMostResultBytesInARange = 1024;
 
 // Finished.
-struct OutcomeRange {
+struct FinishedRange {
   Life life;
   State state = State::kCompleted;
   std::optional<std::string> owner;
@@ -82,17 +82,17 @@ struct TrailRange {
   std::string detail;
 };
 
-// The columns of a lease that read_lease() expects, in its order.
-inline constexpr char kLeaseColumns[] =
+// The columns of a lease that read_running() expects, in its order.
+inline constexpr char kRunningColumns[] =
     "l.lo, l.hi, l.queue, l.attempt, l.tries, l.max_attempts, l.recurring, l.run_at, l.ended_event, l.ended_owner,"
     " l.rank, l.at, l.owner, l.token, l.length, l.started_at, l.expires";
-LeaseRange read_lease(const Row& row);
+RunningRange read_running(const Row& row);
 
-// The columns of a run that read_run() expects, in its order, from `column` on.
-inline constexpr char kRunColumns[] =
+// The columns of a run that read_ready() expects, in its order, from `column` on.
+inline constexpr char kReadyColumns[] =
     "r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, r.run_at, r.ended_event, r.ended_owner,"
     " r.rank, r.at, r.updated_at";
-RunRange read_run(const Row& row, int column);
+ReadyRange read_ready(const Row& row, int column);
 
 // Reads the columns that runs, leases and delayed ranges share.
 Life read_life(const Row& row, int column);
@@ -106,21 +106,21 @@ Place piece_of(const Place& place, Range range) {
 }
 
 // Each sends one statement, or none for nothing. Their time is the store's, that of the transaction.
-void insert_delayed(Transaction& transaction, std::span<const DelayedRange> ranges);
-void insert_runs(Transaction& transaction, std::span<const RunRange> ranges);
-void insert_leases(Transaction& transaction, std::span<const LeaseRange> ranges);
-void insert_outcomes(Transaction& transaction, std::span<const OutcomeRange> ranges);  // and counts them
+void insert_scheduled(Transaction& transaction, std::span<const ScheduledRange> ranges);
+void insert_ready(Transaction& transaction, std::span<const ReadyRange> ranges);
+void insert_running(Transaction& transaction, std::span<const RunningRange> ranges);
+void insert_finished(Transaction& transaction, std::span<const FinishedRange> ranges);  // and counts them
 void insert_trail(Transaction& transaction, std::span<const TrailRange> ranges);
 
 // By the first number of a range. The caller has locked the rows.
-void delete_delayed(Transaction& transaction, const std::vector<std::int64_t>& los);
-void delete_runs(Transaction& transaction, const std::vector<std::int64_t>& los);
-void delete_leases(Transaction& transaction, const std::vector<std::int64_t>& los);
+void delete_scheduled(Transaction& transaction, const std::vector<std::int64_t>& los);
+void delete_ready(Transaction& transaction, const std::vector<std::int64_t>& los);
+void delete_running(Transaction& transaction, const std::vector<std::int64_t>& los);
 
 // Progress starts anew; the checkpoint stays, or goes as well.
 void reset_progress(Transaction& transaction, const std::vector<Range>& ranges, bool also_checkpoint);
 
-// Errors as OutcomeRange keeps them (code, args and description of each), and back.
+// Errors as FinishedRange keeps them (code, args and description of each), and back.
 std::vector<std::string> texts_of(const std::vector<TaskError>& errors);
 std::vector<TaskError> read_errors(const Row& row, int column);
 

@@ -13,22 +13,22 @@ namespace {
 // A task may move from one place to the next while we look for it. Each statement waits for whoever has it; what was
 // found nowhere is looked for again, and at last everybody is kept out for a moment.
 std::string lock_in(const char* table, const std::string& columns) {
-  return "select " + columns + " from unnest($1::bigint[]) as w(seq) cross join lateral (select * from " + table +
-         " as x where x.lo > w.seq - 64 and x.lo <= w.seq and x.hi >= w.seq order by x.lo for update) as r";
+  return "select " + columns + " from unnest($1::bigint[]) as w(number) cross join lateral (select * from " + table +
+         " as x where x.lo > w.number - 64 and x.lo <= w.number and x.hi >= w.number order by x.lo for update) as r";
 }
 
-const Sql kLockRuns{"cancel_lock_runs", lock_in("run", kRunColumns)};
+const Sql kLockRuns{"cancel_lock_runs", lock_in("ready", kReadyColumns)};
 const Sql kLockLeases{"cancel_lock_leases",
-                      "select " + std::string(kLeaseColumns) +
-                          " from unnest($1::bigint[]) as w(seq) cross join lateral (select * from"
-                          " lease as x where x.lo > w.seq - 64 and x.lo <= w.seq and x.hi >= w.seq"
+                      "select " + std::string(kRunningColumns) +
+                          " from unnest($1::bigint[]) as w(number) cross join lateral (select * from"
+                          " running as x where x.lo > w.number - 64 and x.lo <= w.number and x.hi >= w.number"
                           " order by x.lo for update) as l"};
 const Sql kLockDelayed{
     "cancel_lock_delayed",
-    lock_in("delayed",
+    lock_in("scheduled",
             "r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
             " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at")};
-const Sql kLockAll{"cancel_lock_all", "lock table run, lease, delayed in share row exclusive mode"};
+const Sql kLockAll{"cancel_lock_all", "lock table ready, running, scheduled in share row exclusive mode"};
 
 constexpr int kMostLooks = 5;
 
@@ -99,10 +99,10 @@ class Batch {
   }
 
   void write() {
-    write_place(runs_, insert_runs, delete_runs);
-    write_place(leases_, insert_leases, delete_leases);
-    write_place(delayed_, insert_delayed, delete_delayed);
-    insert_outcomes(transaction_, outcomes_);
+    write_place(runs_, insert_ready, delete_ready);
+    write_place(leases_, insert_running, delete_running);
+    write_place(delayed_, insert_scheduled, delete_scheduled);
+    insert_finished(transaction_, outcomes_);
   }
 
   // After the commit. What is left of a range that was cut is not new, but its entry in the index is.
@@ -120,10 +120,10 @@ class Batch {
     leases_.clear();
     delayed_.clear();
     if (!transaction_.wait()) return;
-    for (const Row row : transaction_.rows(runs)) runs_.insert_or_assign(row.integer(0), read_run(row, 0));
-    for (const Row row : transaction_.rows(leases)) leases_.insert_or_assign(row.integer(0), read_lease(row));
+    for (const Row row : transaction_.rows(runs)) runs_.insert_or_assign(row.integer(0), read_ready(row, 0));
+    for (const Row row : transaction_.rows(leases)) leases_.insert_or_assign(row.integer(0), read_running(row));
     for (const Row row : transaction_.rows(delayed)) {
-      delayed_.insert_or_assign(row.integer(0), DelayedRange{.life = read_life(row, 0),
+      delayed_.insert_or_assign(row.integer(0), ScheduledRange{.life = read_life(row, 0),
                                                              .due = row.instant(10),
                                                              .priority = row.small(11),
                                                              .updated_at = row.instant(12)});
@@ -132,9 +132,9 @@ class Batch {
 
   // Nothing for a task that is not there any more.
   std::optional<int> queue_of(std::int64_t number) const {
-    if (const RunRange* run = place_of(runs_, number)) return run->life.queue;
-    if (const LeaseRange* lease = place_of(leases_, number)) return lease->life.queue;
-    if (const DelayedRange* delayed = place_of(delayed_, number)) return delayed->life.queue;
+    if (const ReadyRange* run = place_of(runs_, number)) return run->life.queue;
+    if (const RunningRange* lease = place_of(leases_, number)) return lease->life.queue;
+    if (const ScheduledRange* delayed = place_of(delayed_, number)) return delayed->life.queue;
     const auto ended = standings_.find(number);
     return ended == standings_.end() ? std::nullopt : std::optional(ended->second.queue);
   }
@@ -144,16 +144,16 @@ class Batch {
   }
 
   // A cancel ends the attempt that runs; else the end of the one before stays the newest.
-  OutcomeRange outcome_of(std::int64_t number, const CancelWish& wish) const {
-    OutcomeRange outcome{.life = {}, .state = State::kCancelled, .cancel_reason = wish.reason};
-    if (const LeaseRange* lease = place_of(leases_, number)) {
+  FinishedRange outcome_of(std::int64_t number, const CancelWish& wish) const {
+    FinishedRange outcome{.life = {}, .state = State::kCancelled, .cancel_reason = wish.reason};
+    if (const RunningRange* lease = place_of(leases_, number)) {
       outcome.life = lease->life;
       outcome.owner = lease->owner;
       outcome.started_at = lease->started_at;
       outcome.life.ended = AttemptEnd{Event::kCancel, lease->owner};
-    } else if (const RunRange* run = place_of(runs_, number)) {
+    } else if (const ReadyRange* run = place_of(runs_, number)) {
       outcome.life = run->life;
-    } else if (const DelayedRange* delayed = place_of(delayed_, number)) {
+    } else if (const ScheduledRange* delayed = place_of(delayed_, number)) {
       outcome.life = delayed->life;
       outcome.life.run_at = delayed->due;
     }
@@ -178,12 +178,12 @@ class Batch {
   Transaction& transaction_;
   std::span<const CancelWish> wishes_;
   std::vector<std::optional<std::int64_t>> numbers_;
-  Held<RunRange> runs_;
-  Held<LeaseRange> leases_;
-  Held<DelayedRange> delayed_;
+  Held<ReadyRange> runs_;
+  Held<RunningRange> leases_;
+  Held<ScheduledRange> delayed_;
   Standings standings_;  // of what had ended before
   std::set<std::int64_t> cancelled_;
-  std::vector<OutcomeRange> outcomes_;
+  std::vector<FinishedRange> outcomes_;
 };
 
 }  // namespace

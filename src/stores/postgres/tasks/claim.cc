@@ -15,30 +15,30 @@
 namespace horae::postgres {
 namespace {
 
-// In the order of claims, by run_order; a queue in which nothing is ready answers one row of nulls. Pause and stop are
+// In the order of claims, by ready_order; a queue in which nothing is ready answers one row of nulls. Pause and stop are
 // conditions of the statement itself. What others have locked is left to them. `fresh` is the highest priority of tasks
 // that this transaction made ready, or null: the floor may lie above them.
 const Sql kLockHeads{
     "lock_heads",
-    std::string("select horae_now(), q.no, q.base, q.rate, q.since, ") + kRunColumns +
+    std::string("select horae_now(), q.no, q.base, q.rate, q.since, ") + kReadyColumns +
         " from unnest($1::integer[], $2::bigint[], $3::bigint[], $5::smallint[]) as w(no, floor, most, fresh)"
         " join queue as q on q.no = w.no and not q.paused"
         " left join lateral ("
-        "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else "
+        "  select * from ready where ready.queue = q.no and ready.rank >= case q.rate when 0 then $4::bigint else "
         "least(w.floor,"
         "   q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - w.fresh) end"
-        "  order by run.queue, run.rank, run.at, run.lo + 0 limit w.most for update skip locked) as r on true"
+        "  order by ready.queue, ready.rank, ready.at, ready.lo + 0 limit w.most for update skip locked) as r on true"
         " where not (select stopped from control)"};
 
 // Something is ready, but others hold it just now.
 const Sql kWaitForOthers{
     "wait_for_others",
     "select r.lo from unnest($1::integer[]) as w(no) join queue as q on q.no = w.no and not q.paused"
-    " cross join lateral (select lo from run where run.queue = q.no"
-    "  order by run.queue, run.rank, run.at, run.lo + 0 limit 1 for update) as r"
+    " cross join lateral (select lo from ready where ready.queue = q.no"
+    "  order by ready.queue, ready.rank, ready.at, ready.lo + 0 limit 1 for update) as r"
     " where not (select stopped from control) limit 1"};
 const Sql kIsAnyReady{"is_any_ready",
-                      "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
+                      "select exists (select from unnest($1::integer[]) as w(no) join ready on ready.queue = w.no)"};
 
 std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
   const auto found = fresh.made_ready.find(queue);
@@ -144,9 +144,9 @@ class Claimer::SharedPart final : public ClaimPart {
     for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) lease(i, given[i], unknown);
     claimer_.has_found_ = !leases_.empty();
     if (leases_.empty()) return;
-    delete_runs(transaction, gone);
-    insert_runs(transaction, rest);
-    insert_leases(transaction, leases_);
+    delete_ready(transaction, gone);
+    insert_ready(transaction, rest);
+    insert_running(transaction, leases_);
     once_->note_served(wanted_.wishes, claimed_);
     rest_ = rest;
     payloads_.emplace(transaction, std::move(unknown), again_);
@@ -155,7 +155,7 @@ class Claimer::SharedPart final : public ClaimPart {
   void read(const Transaction&) override {
     if (!leases_.empty()) {
       payloads_->fill(tasks_);
-      for (const RunRange& run : rest_) claimer_.floors_.lower(run.life.queue, run.rank);
+      for (const ReadyRange& run : rest_) claimer_.floors_.lower(run.life.queue, run.rank);
     }
     note_leases();
     once_->fill(wanted_.wishes, claimed_);
@@ -172,7 +172,7 @@ class Claimer::SharedPart final : public ClaimPart {
   // What is locked of one queue, in the order of claims, and how far it has been given away.
   struct Head {
     Ageing ageing;
-    std::vector<RunRange> runs;
+    std::vector<ReadyRange> runs;
     std::size_t first = 0;    // the first of them that has tasks left
     std::int64_t next = 0;    // the first task left of it
     bool is_all = false;      // nothing more is to be had in this queue
@@ -183,19 +183,19 @@ class Claimer::SharedPart final : public ClaimPart {
     // The wishes would have taken more than was locked, and there may be more.
     bool is_short() const { return empty() && !is_all && given < wanted; }
     bool empty() const { return first == runs.size(); }
-    const RunRange& run() const { return runs[first]; }
+    const ReadyRange& run() const { return runs[first]; }
   };
 
   // What a wish gets, in the order of urgency.
   struct Given {
     std::int64_t number = 0;
-    const RunRange* run = nullptr;
+    const ReadyRange* run = nullptr;
   };
 
   // The ranges that gave something, by their first numbers, and what is left of them.
   struct Left {
     std::vector<std::int64_t> gone;
-    std::vector<RunRange> rest;
+    std::vector<ReadyRange> rest;
   };
 
   void forget() {
@@ -213,7 +213,7 @@ class Claimer::SharedPart final : public ClaimPart {
   void note_leases() {
     if (leases_.empty()) return;
     for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
-    for (const LeaseRange& lease : leases_) {
+    for (const RunningRange& lease : leases_) {
       if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
     }
     claimer_.note_cost(leases_.size(), tasks_.size());
@@ -233,9 +233,9 @@ class Claimer::SharedPart final : public ClaimPart {
   std::optional<OnceTokens> once_;      // while the transaction lasts
   std::vector<std::vector<int>> open_;  // queues from which each wish may get something new
   std::map<int, Head> heads_;           // by queue
-  std::vector<LeaseRange> leases_;
+  std::vector<RunningRange> leases_;
   std::vector<Range> again_;    // of which an attempt was made before
-  std::vector<RunRange> rest_;  // what is left of ranges that gave something
+  std::vector<ReadyRange> rest_;  // what is left of ranges that gave something
   Claimed claimed_;
   std::unordered_map<std::int64_t, LeasedTask*> tasks_;  // in claimed_, by number
   std::optional<Payloads> payloads_;
@@ -293,7 +293,7 @@ bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks&
     open.insert(row.small(1));
     Head& head = heads_[row.small(1)];
     head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
-    if (!row.is_null(5)) head.runs.push_back(read_run(row, 5));
+    if (!row.is_null(5)) head.runs.push_back(read_ready(row, 5));
   }
   for (std::size_t i = 0; i < queue.size(); ++i) {
     Head& head = heads_[queue[i]];
@@ -375,7 +375,7 @@ void Claimer::SharedPart::lease(std::size_t place, const std::vector<Given>& giv
       given, [](const Given& each) { return each.number; },
       [](const Given& a, const Given& b) { return a.run == b.run; },
       [&](const Given& first, const Given& last) {
-        LeaseRange lease{.life = first.run->life,
+        RunningRange lease{.life = first.run->life,
                          .rank = first.run->rank,
                          .at = first.run->at,
                          .owner = wish.owner,

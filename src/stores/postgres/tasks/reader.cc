@@ -13,29 +13,29 @@ namespace {
 
 // Everything about the tasks with the numbers $1, in that order.
 const std::string kSelectTasks =
-    "select t.seq, t.id, q.name, t.key, t.priority, t.spec, p.state, r.progress, t.created_at,"
+    "select t.number, t.id, q.name, t.key, t.priority, t.spec, p.state, r.progress, t.created_at,"
     " case when p.state = 2 and r.attempt = p.attempt then r.updated_at else p.updated_at end,"
     " coalesce(p.run_at, t.run_at, t.created_at), t.recurring, p.attempt, p.tries, t.max_attempts,"
     " t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, p.owner, p.started_at, p.expires,"
-    " coalesce(p.results[t.seq - p.lo + 1], u.result), r.checkpoint, p.errors, p.cancel_reason, w.place"
-    " from unnest($1::bigint[]) with ordinality as w(seq, place)"
-    " join task as t on t.seq = w.seq"
-    " join place as p on p.lo > w.seq - 64 and p.lo <= w.seq and p.hi >= w.seq"
+    " coalesce(p.results[t.number - p.lo + 1], u.result), r.checkpoint, p.errors, p.cancel_reason, w.place"
+    " from unnest($1::bigint[]) with ordinality as w(number, place)"
+    " join task as t on t.number = w.number"
+    " join place as p on p.lo > w.number - 64 and p.lo <= w.number and p.hi >= w.number"
     " join queue as q on q.no = t.queue"
-    " left join progress as r on r.seq = w.seq"
-    " left join turn as u on u.seq = w.seq";
+    " left join progress as r on r.number = w.number"
+    " left join turn as u on u.number = w.number";
 constexpr int kPlace = 27;
 
 const Sql kTasks{"tasks", kSelectTasks + " order by w.place"};
 
 const Sql kTrail{"trail",
-                 "select w.seq, t.kind, t.attempt, t.worker, t.started_at, t.at, t.progress, t.detail"
-                 " from unnest($1::bigint[]) as w(seq)"
-                 " join trail as t on t.lo > w.seq - 64 and t.lo <= w.seq and t.hi >= w.seq"
-                 " order by w.seq, t.no"};
+                 "select w.number, t.kind, t.attempt, t.worker, t.started_at, t.at, t.progress, t.detail"
+                 " from unnest($1::bigint[]) as w(number)"
+                 " join trail as t on t.lo > w.number - 64 and t.lo <= w.number and t.hi >= w.number"
+                 " order by w.number, t.no"};
 
 const Sql kFindKey{"find_key",
-                   "select k.seq from task_key as k join queue as q on q.no = k.queue"
+                   "select k.number from task_key as k join queue as q on q.no = k.queue"
                    " where q.name = $1::text and k.key = $2::text"};
 
 Task read_task(const Row& row) {
@@ -185,36 +185,36 @@ RangesOfList ranges_of_list(const ListQuery& query, const QueuesOfScope& scope, 
   const Instant since = from_postgres(from.first);
   switch (query.kind) {
     case ListKind::kScheduled:
-      // From the position on in delayed_due, also among many with one due time (`lo + 0`: see migration 0007). The
+      // From the position on in scheduled_due, also among many with one due time (`lo + 0`: see migration 0007). The
       // range that holds the number of the position begins at most 63 before it.
       return {{"list_scheduled" + of_queue.suffix,
-               "select due, 0::bigint, lo, hi from delayed where (due, lo + 0) >= ($2::timestamptz, $5::bigint)"
+               "select due, 0::bigint, lo, hi from scheduled where (due, lo + 0) >= ($2::timestamptz, $5::bigint)"
                " and (due, hi) > ($2::timestamptz, $3::bigint)" +
                    of_queue.sql + " order by due, lo + 0 limit $4::bigint"},
               params.add(since).add(from.number).add(most).add(std::max<std::int64_t>(from.number, 63) - 63)};
     case ListKind::kReady:
       return {{"list_ready" + of_queue.suffix,
-               "select rank, at, lo, hi from run where rank >= $2::bigint"
+               "select rank, at, lo, hi from ready where rank >= $2::bigint"
                " and (rank, at, hi) > ($2::bigint, $3::bigint, $4::bigint)" +
                    of_queue.sql + " order by rank, at, lo + 0 limit $5::bigint"},
               params.add(from.first).add(from.second).add(from.number).add(most)};
     case ListKind::kRunning:
       return {
           {"list_running" + of_queue.suffix,
-           "select started_at, 0::bigint, lo, hi from lease where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
+           "select started_at, 0::bigint, lo, hi from running where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
                of_queue.sql + " order by started_at, lo limit $4::bigint"},
           params.add(since).add(from.number).add(most)};
     case ListKind::kFinished: {
-      // By outcome_queue for one queue (`lo + 0`: see migration 0009), else by the primary key.
+      // By finished_queue for one queue (`lo + 0`: see migration 0009), else by the primary key.
       const std::string order = query.queue && !scope ? "lo + 0" : "lo";
       return {{"list_finished" + of_queue.suffix,
-               "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint and " + order + " < $2::bigint" +
+               "select 0::bigint, 0::bigint, lo, hi from finished where lo < $2::bigint and " + order + " < $2::bigint" +
                    of_queue.sql + " order by " + order + " desc limit $3::bigint"},
               params.add(from.number).add(most)};
     }
     case ListKind::kAll:
       return {{"list_all",
-               "select 0::bigint, 0::bigint, seq, seq from task where seq < $1::bigint order by seq desc"
+               "select 0::bigint, 0::bigint, number, number from task where number < $1::bigint order by number desc"
                " limit $2::bigint"},
               Params::of(from.number, most)};
   }

@@ -17,52 +17,52 @@ namespace horae::postgres {
 namespace {
 
 // Locks come in the order of the numbers, here and in all other statements, so that nobody waits in a circle.
-const Sql kLockLeases{"lock_leases", std::string("select ") + kLeaseColumns +
+const Sql kLockLeases{"lock_running", std::string("select ") + kRunningColumns +
                                          ", horae_now() from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)"
-                                         " cross join lateral (select * from lease"
-                                         "  where lease.lo > w.lo - 64 and lease.lo <= w.hi and lease.hi >= w.lo"
-                                         "  order by lease.lo for update) as l"};
-const Sql kLockAllLeases{"lock_all_leases", "lock table lease in share row exclusive mode"};
+                                         " cross join lateral (select * from running"
+                                         "  where running.lo > w.lo - 64 and running.lo <= w.hi and running.hi >= w.lo"
+                                         "  order by running.lo for update) as l"};
+const Sql kLockAllLeases{"lock_all_running", "lock table running in share row exclusive mode"};
 
 const Sql kIds{"ids",
-               "select t.seq, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-               " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi"
-               "  and task.seq >= $3::bigint and task.seq <= $4::bigint offset 0) as t"};
+               "select t.number, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+               " cross join lateral (select number, id from task where task.number >= r.lo and task.number <= r.hi"
+               "  and task.number >= $3::bigint and task.number <= $4::bigint offset 0) as t"};
 
 // Of tasks that are about to be aborted.
 const Sql kPolicies{"policies",
-                    "select t.seq, t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, t.priority"
-                    " from unnest($1::bigint[]) as w(seq) join task as t on t.seq = w.seq"};
+                    "select t.number, t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, t.priority"
+                    " from unnest($1::bigint[]) as w(number) join task as t on t.number = w.number"};
 const Sql kProgress{"progress",
-                    "select p.seq, p.progress from unnest($1::bigint[]) as w(seq)"
-                    " join progress as p on p.seq = w.seq where p.progress is not null"};
+                    "select p.number, p.progress from unnest($1::bigint[]) as w(number)"
+                    " join progress as p on p.number = w.number where p.progress is not null"};
 
 const Sql kSaveProgress{
     "save_progress",
-    "insert into progress (seq, attempt, progress, checkpoint, updated_at)"
-    " select seq, attempt, progress, checkpoint, horae_now()"
-    " from unnest($1::bigint[], $2::integer[], $3::double precision[], $4::text[]) as d(seq, attempt, progress, "
+    "insert into progress (number, attempt, progress, checkpoint, updated_at)"
+    " select number, attempt, progress, checkpoint, horae_now()"
+    " from unnest($1::bigint[], $2::integer[], $3::double precision[], $4::text[]) as d(number, attempt, progress, "
     "checkpoint)"
-    " on conflict (seq) do update set attempt = excluded.attempt,"
+    " on conflict (number) do update set attempt = excluded.attempt,"
     " progress = coalesce(excluded.progress, progress.progress),"
     " checkpoint = coalesce(excluded.checkpoint, progress.checkpoint), updated_at = excluded.updated_at"};
 
 const Sql kExtend{"extend",
-                  "update lease set expires = d.expires, length = d.length"
+                  "update running set expires = d.expires, length = d.length"
                   " from unnest($1::bigint[], $2::timestamptz[], $3::bigint[]) as d(lo, expires, length)"
-                  " where lease.lo = d.lo"};
+                  " where running.lo = d.lo"};
 
 const Sql kSaveTurns{"save_turns",
-                     "insert into turn (seq, result) select * from unnest($1::bigint[], $2::text[])"
-                     " on conflict (seq) do update set result = excluded.result"};
-const Sql kForgetTurns{"forget_turns", "delete from turn where seq = any($1::bigint[])"};
+                     "insert into turn (number, result) select * from unnest($1::bigint[], $2::text[])"
+                     " on conflict (number) do update set result = excluded.result"};
+const Sql kForgetTurns{"forget_turns", "delete from turn where number = any($1::bigint[])"};
 
 constexpr int kMostLooks = 5;
 
 // One task of the batch: how it stands, and what the batch has done to it so far.
 struct Card {
   std::int64_t number = 0;
-  const LeaseRange* lease = nullptr;  // of the task while it was running at the beginning
+  const RunningRange* lease = nullptr;  // of the task while it was running at the beginning
   Standing standing;
 
   // What becomes of the lease.
@@ -144,7 +144,7 @@ class Batch {
 
   // After the commit: what became ready again.
   void lower(Floors& floors) const {
-    for (const RunRange& run : ready_) floors.lower(run.life.queue, run.rank);
+    for (const ReadyRange& run : ready_) floors.lower(run.life.queue, run.rank);
   }
 
  private:
@@ -192,7 +192,7 @@ class Batch {
     leases_.clear();
     for (const Row row : transaction_.rows(locked)) {
       now_ = row.instant(17);
-      LeaseRange lease = read_lease(row);
+      RunningRange lease = read_running(row);
       const std::int64_t lo = lease.life.range.lo;
       leases_.insert_or_assign(lo, std::move(lease));
     }
@@ -214,10 +214,10 @@ class Batch {
     lock();
   }
 
-  const LeaseRange* lease_of(std::int64_t number) const {
+  const RunningRange* lease_of(std::int64_t number) const {
     auto next = leases_.upper_bound(number);
     if (next == leases_.begin()) return nullptr;
-    const LeaseRange& lease = (--next)->second;
+    const RunningRange& lease = (--next)->second;
     return lease.life.range.contains(number) ? &lease : nullptr;
   }
 
@@ -244,7 +244,7 @@ class Batch {
     }
     for (auto& number : numbers_) {
       if (!number || cards_.contains(*number)) continue;
-      if (const LeaseRange* lease = lease_of(*number)) {
+      if (const RunningRange* lease = lease_of(*number)) {
         cards_[*number] = {.number = *number,
                            .lease = lease,
                            .standing = {.state = State::kRunning,
@@ -347,7 +347,7 @@ class Batch {
   }
 
   void abort(Card& card, const Settlement& said) {
-    const LeaseRange& lease = *card.lease;
+    const RunningRange& lease = *card.lease;
     const int tries = lease.life.tries + 1;
     const auto delay =
         retry_delay(policies_[card.number].retry, tries, lease.life.max_attempts.value_or(0), said.chance);
@@ -365,7 +365,7 @@ class Batch {
   }
 
   void yield(Card& card, const Settlement& said) {
-    const LeaseRange& lease = *card.lease;
+    const RunningRange& lease = *card.lease;
     if (said.checkpoint) card.checkpoint = said.checkpoint;
     const double before = card.progress.value_or(card.stored_progress.value_or(0.0));
     trail_.note_end(card.number, lease.life.attempt, lease.owner, lease.started_at, HistoryKind::kYield,
@@ -410,11 +410,11 @@ class Batch {
     std::vector<std::int64_t> gone, extended;
     std::vector<Instant> expires;
     std::vector<Duration> lengths;
-    std::vector<LeaseRange> pieces;
+    std::vector<RunningRange> pieces;
     for (const auto& each : by_lease) {
       const std::int64_t lo = each.first;
       const std::vector<const Card*>& touched = each.second;
-      const LeaseRange& lease = leases_.at(lo);
+      const RunningRange& lease = leases_.at(lo);
       const bool whole = static_cast<std::int64_t>(touched.size()) == lease.life.range.size() &&
                          std::ranges::all_of(touched, [&](const Card* card) {
                            return card->fate == Card::Fate::kExtended && card->expires == touched[0]->expires &&
@@ -430,11 +430,11 @@ class Batch {
       cut(lease, touched, pieces);
     }
     if (!extended.empty()) transaction_.send(kExtend, Params::of(extended, expires, lengths));
-    delete_leases(transaction_, gone);
-    insert_leases(transaction_, pieces);
+    delete_running(transaction_, gone);
+    insert_running(transaction_, pieces);
   }
 
-  static void cut(const LeaseRange& lease, const std::vector<const Card*>& touched, std::vector<LeaseRange>& pieces) {
+  static void cut(const RunningRange& lease, const std::vector<const Card*>& touched, std::vector<RunningRange>& pieces) {
     const auto add = [&](std::int64_t number, Duration length, Instant expires) {
       const bool joins = !pieces.empty() && pieces.back().life.range.hi == number - 1 && number > lease.life.range.lo &&
                          pieces.back().expires == expires && pieces.back().length == length;
@@ -477,7 +477,7 @@ class Batch {
     const auto small = [](const Card& card) {
       return card.errors.empty() && card.result.value_or("").size() <= kMostResultBytesInARange;
     };
-    std::vector<OutcomeRange> outcomes;
+    std::vector<FinishedRange> outcomes;
     auto card = finished.begin();
     for_each_range(
         finished, [](const Card* each) { return each->number; },
@@ -485,7 +485,7 @@ class Batch {
           return a->lease == b->lease && a->standing.state == b->standing.state && small(*a) && small(*b);
         },
         [&](const Card* first, const Card* last) {
-          OutcomeRange outcome{.life = life_after(*first, last->number),
+          FinishedRange outcome{.life = life_after(*first, last->number),
                                .state = first->standing.state,
                                .owner = first->lease->owner,
                                .started_at = first->lease->started_at};
@@ -498,7 +498,7 @@ class Batch {
           if (!first->errors.empty()) outcome.errors = texts_of(first->errors);
           outcomes.push_back(std::move(outcome));
         });
-    insert_outcomes(transaction_, outcomes);
+    insert_finished(transaction_, outcomes);
   }
 
   void write_ready(const std::vector<const Card*>& cards) {
@@ -511,15 +511,15 @@ class Batch {
           ready_.push_back(
               {.life = life_after(*first, last->number), .rank = first->lease->rank, .at = first->lease->at});
         });
-    insert_runs(transaction_, ready_);
+    insert_ready(transaction_, ready_);
   }
 
   void write_scheduled(const std::vector<const Card*>& cards) {
-    std::vector<DelayedRange> delayed;
+    std::vector<ScheduledRange> delayed;
     std::vector<std::int64_t> with_result, without_result;
     std::vector<std::string_view> results;
     for (const Card* card : with_fate(cards, Card::Fate::kScheduled)) {
-      DelayedRange range{
+      ScheduledRange range{
           .life = life_after(*card, card->number), .due = card->due, .priority = policies_[card->number].priority};
       range.life.tries = card->tries;
       delayed.push_back(std::move(range));
@@ -531,20 +531,20 @@ class Batch {
         without_result.push_back(card->number);
       }
     }
-    insert_delayed(transaction_, delayed);
+    insert_scheduled(transaction_, delayed);
     if (!with_result.empty()) transaction_.send(kSaveTurns, Params::of(with_result, results));
     if (!without_result.empty()) transaction_.send(kForgetTurns, Params::of(without_result));
   }
 
   // First what was reported, then what starts anew.
   void write_progress(const std::vector<const Card*>& cards) {
-    std::vector<std::int64_t> seq, anew, forgotten;
+    std::vector<std::int64_t> numbers, anew, forgotten;
     std::vector<std::int32_t> attempt;
     std::vector<std::optional<double>> progress;
     std::vector<std::optional<std::string_view>> checkpoint;
     for (const Card* card : cards) {
       if (card->progress || card->checkpoint) {
-        seq.push_back(card->number);
+        numbers.push_back(card->number);
         attempt.push_back(card->lease->life.attempt);
         progress.push_back(card->progress);
         checkpoint.emplace_back(card->checkpoint);
@@ -555,7 +555,7 @@ class Batch {
         anew.push_back(card->number);
       }
     }
-    if (!seq.empty()) transaction_.send(kSaveProgress, Params::of(seq, attempt, progress, checkpoint));
+    if (!numbers.empty()) transaction_.send(kSaveProgress, Params::of(numbers, attempt, progress, checkpoint));
     reset_progress(transaction_, ranges_of(anew), false);
     reset_progress(transaction_, ranges_of(forgotten), true);
   }
@@ -565,12 +565,12 @@ class Batch {
   const bool is_confirmed_;
   std::vector<std::optional<std::int64_t>> numbers_;  // of each settlement
   std::unordered_map<std::int64_t, TaskId> ids_;      // of numbers that callers gave
-  std::map<std::int64_t, LeaseRange> leases_;         // locked, by their first number
+  std::map<std::int64_t, RunningRange> leases_;         // locked, by their first number
   Standings standings_;                               // of tasks that are not leased
   std::map<std::int64_t, Card> cards_;
   std::unordered_map<std::int64_t, Policy> policies_;
   Trail trail_;
-  std::vector<RunRange> ready_;
+  std::vector<ReadyRange> ready_;
   Instant now_;
 };
 

@@ -17,12 +17,12 @@ namespace {
 const ValuesStatement kCompleteWhole{
     "complete_whole", "with told (lo, hi, attempt, owner, results) as (", 5,
     "), gone as ("
-    "  delete from lease using told"
-    "  where lease.lo = any (array(select lo from told)) and lease.lo = told.lo and lease.hi = told.hi"
-    "   and lease.attempt = told.attempt and lease.owner = told.owner and lease.recurring is null"
-    "  returning lease.*, told.results"
-    "), finished as ("
-    "  insert into outcome (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,"
+    "  delete from running using told"
+    "  where running.lo = any (array(select lo from told)) and running.lo = told.lo and running.hi = told.hi"
+    "   and running.attempt = told.attempt and running.owner = told.owner and running.recurring is null"
+    "  returning running.*, told.results"
+    "), ended as ("
+    "  insert into finished (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,"
     "   finished_at)"
     "  select lo, hi, queue, attempt, tries, run_at, 4, 3, owner, started_at, results, horae_now() from gone"
     "), counted as ("

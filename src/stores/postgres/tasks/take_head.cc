@@ -14,7 +14,7 @@ namespace {
 const std::string kColumns =
     "queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner";
 
-// Reads the head of run_order and leaves to others what they have locked, under the conditions of lock_heads in
+// Reads the head of ready_order and leaves to others what they have locked, under the conditions of lock_heads in
 // claim.cc; puts the fresh ranges beside it, as make_ready of insertion.cc would have made them; and gives the wish the
 // first of both. `upto` is the last number that it gets of a range; below its first one if it gets none. If all ranges
 // that it was to look at were used up, and there may be more, nothing is taken. Ranges are deleted by their place, for
@@ -34,9 +34,9 @@ const ValuesStatement kTakeHead{
     "  select place, lo, hi, " +
         kColumns +
         " from wished cross join lateral ("
-        "   select *, ctid as place from run where run.queue = wished.no and run.rank >= case wished.rate"
+        "   select *, ctid as place from ready where ready.queue = wished.no and ready.rank >= case wished.rate"
         "    when 0 then $3::bigint else least($2::bigint, wished.rank_of_zero - $9::smallint) end"
-        "   order by run.queue, run.rank, run.at, run.lo + 0 limit $4::bigint for update skip locked) as ready"
+        "   order by ready.queue, ready.rank, ready.at, ready.lo + 0 limit $4::bigint for update skip locked) as ready"
         "  where not wished.closed"
         "  union all"
         "  select null, lo, hi, no, rank_of_zero - priority, second, horae_now(), 0, 0, max_attempts, recurring, null,"
@@ -47,13 +47,13 @@ const ValuesStatement kTakeHead{
         "    else least(hi, hi + $5::bigint - sum((hi - lo + 1)::integer) over (order by rank, at, lo)) end as upto"
         "  from head"
         "), gone as ("
-        "  delete from run where ctid = any (array(select place from cut where upto >= lo and place is not null))"
+        "  delete from ready where ctid = any (array(select place from cut where upto >= lo and place is not null))"
         "), rest as ("
-        "  insert into run (lo, hi, " +
+        "  insert into ready (lo, hi, " +
         kColumns + ") select greatest(lo, upto + 1), hi, " + kColumns +
         "   from cut where upto < hi and (upto >= lo or place is null)"
         "), taken as ("
-        "  insert into lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires,"
+        "  insert into running (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires,"
         "   max_attempts, recurring, run_at, ended_event, ended_owner)"
         "  select lo, upto, queue, rank, at, attempt + 1, tries, $6::text, $7::uuid, $8::bigint, horae_now(),"
         "   horae_now() + ($8::bigint + 999) / 1000 * interval '1 microsecond', max_attempts, recurring, run_at,"

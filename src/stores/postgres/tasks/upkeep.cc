@@ -18,16 +18,16 @@ namespace {
 
 // ---- Promote ----
 
-// `lo + 0` is how delayed_due and lease_expires have the number: see migration 0007.
+// `lo + 0` is how scheduled_due and running_expires have the number: see migration 0007.
 const Sql kLockDue{"lock_due",
                    "select r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
-                   " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at from delayed as r"
+                   " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at from scheduled as r"
                    " where r.due <= horae_now() order by r.due, r.lo + 0 limit $1::bigint for update skip locked"};
 // The rank comes from the queue's ageing and the store's clock (src/model/rank.h). A task whose queue has lost its row
 // is ready too, as in a queue without settings: it must not be lost, nor hold the others up.
 const ValuesStatement kMakeReady{
     "promote",
-    "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
+    "insert into ready (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
     " ended_event, ended_owner)"
     " select d.lo, d.hi, d.queue, coalesce(q.base, 0) + coalesce(q.rate, 1) * (s.second - coalesce(q.since, 0)) - "
     "d.priority, s.second, horae_now(), "
@@ -38,11 +38,11 @@ const ValuesStatement kMakeReady{
     ") as d(lo, hi, queue, priority, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner)"
     " left join queue as q on q.no = d.queue"
     " returning queue, rank"};
-const Sql kNextDue{"next_due", "select horae_now(), (select due from delayed order by due limit 1)"};
+const Sql kNextDue{"next_due", "select horae_now(), (select due from scheduled order by due limit 1)"};
 
 // ---- The monitor ----
 
-const Sql kLook{"look", "select horae_now(), stamp, (select expires from lease order by expires limit 1) from control"};
+const Sql kLook{"look", "select horae_now(), stamp, (select expires from running order by expires limit 1) from control"};
 // Whoever stamps holds the row until the end: monitors come one after the other.
 const Sql kStamp{"stamp", "update control set stamp = horae_now() where stamp is not distinct from $1::timestamptz"};
 const Sql kStampIfFresh{"stamp_if_fresh",
@@ -53,70 +53,70 @@ const Sql kStampIfFresh{"stamp_if_fresh",
 // keeps everybody out for the moment of one update: it is rare. Whoever locks a row holds the table in a mode that this
 // one excludes, so that no row is locked when it is granted, and no order of rows in which to meet head-on. Leases that
 // are given out afterwards have their full time anyway.
-const Sql kKeepAllOut{"keep_all_out", "lock table lease in exclusive mode"};
+const Sql kKeepAllOut{"keep_all_out", "lock table running in exclusive mode"};
 // All others queue behind it. One who holds a lease for longer is stuck: better to let the others pass, expire nothing
 // and come again. Long enough for the server to call off a vacuum, which is in the way too (deadlock_timeout, 1 s).
 const Sql kPatience{"extend_patience", "select set_config('lock_timeout', '3s', true)"};
 const Sql kExtendAll{"extend_all",
-                     "update lease set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"};
-const Sql kLockOverdue{"lock_overdue", std::string("select ") + kLeaseColumns +
-                                           " from lease as l where l.expires < horae_now()"
+                     "update running set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond'"};
+const Sql kLockOverdue{"lock_overdue", std::string("select ") + kRunningColumns +
+                                           " from running as l where l.expires < horae_now()"
                                            " order by l.expires, l.lo + 0 limit $1::bigint for update skip locked"};
 const Sql kProgressOf{"progress_of",
-                      "select p.seq, p.progress from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                      " cross join lateral (select seq, progress from progress"
-                      "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
+                      "select p.number, p.progress from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+                      " cross join lateral (select number, progress from progress"
+                      "  where progress.number >= r.lo and progress.number <= r.hi offset 0) as p"
                       " where p.progress is not null"};
 const Sql kIdsOf{
     "ids_of",
-    "select t.seq, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-    " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi offset 0) as t"};
+    "select t.number, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
+    " cross join lateral (select number, id from task where task.number >= r.lo and task.number <= r.hi offset 0) as t"};
 
 // ---- Purge ----
 
-// Around what looks for old ends: the index for that, outcome_finished, gives nothing but bitmaps, which sessions
+// Around what looks for old ends: the index for that, finished_time, gives nothing but bitmaps, which sessions
 // otherwise do without (connection.cc).
 const Sql kAllowBitmaps{"allow_bitmaps", "select set_config('enable_bitmapscan', 'on', true)"};
 const Sql kForbidBitmaps{"forbid_bitmaps", "select set_config('enable_bitmapscan', 'off', true)"};
 // One purge at a time: two that each took a part of a range would both leave its row of the trail to the other.
 const Sql kPurgeAlone{"purge_alone", "select pg_advisory_xact_lock(7205759403792795)"};
 const Sql kRetention{"retention", "select horae_now(), min(retention) from queue"};
-// `outcome_finished` finds the blocks that may hold some; the order is that of the ends.
+// `finished_time` finds the blocks that may hold some; the order is that of the ends.
 const Sql kLockPurgeable{
     "lock_purgeable",
-    "select o.lo, o.hi, o.queue, o.state from outcome as o join queue as q on q.no = o.queue"
+    "select o.lo, o.hi, o.queue, o.state from finished as o join queue as q on q.no = o.queue"
     " where o.finished_at < $2::timestamptz"
     " and o.finished_at < horae_now() - (q.retention + $3::bigint + 999) / 1000 * interval '1 microsecond'"
     " order by o.finished_at, o.lo limit $1::bigint for update of o skip locked"};
-const Sql kDeleteOutcomes{"delete_outcomes", "delete from outcome where lo = any($1::bigint[])"};
+const Sql kDeleteFinished{"delete_finished", "delete from finished where lo = any($1::bigint[])"};
 const Sql kCutOutcome{
-    "cut_outcome", "update outcome set lo = $2::bigint, results = results[$2::bigint - lo + 1:] where lo = $1::bigint"};
+    "cut_outcome", "update finished set lo = $2::bigint, results = results[$2::bigint - lo + 1:] where lo = $1::bigint"};
 const Sql kDeleteTasks{"delete_tasks",
                        "delete from task using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                       " where seq >= r.lo and seq <= r.hi returning seq, id, queue, key"};
+                       " where number >= r.lo and number <= r.hi returning number, id, queue, key"};
 const Sql kDeleteKeys{"delete_keys",
-                      "delete from task_key using unnest($1::integer[], $2::text[], $3::bigint[]) as d(queue, key, seq)"
-                      " where task_key.queue = d.queue and task_key.key = d.key and task_key.seq = d.seq"};
+                      "delete from task_key using unnest($1::integer[], $2::text[], $3::bigint[]) as d(queue, key, number)"
+                      " where task_key.queue = d.queue and task_key.key = d.key and task_key.number = d.number"};
 const Sql kDeleteIds{"delete_ids",
-                     "delete from task_id using unnest($1::uuid[], $2::bigint[]) as d(id, seq)"
-                     " where task_id.id = d.id and task_id.seq = d.seq"};
-const Sql kDeleteTurns{"delete_turns", "delete from turn where seq = any($1::bigint[])"};
+                     "delete from task_id using unnest($1::uuid[], $2::bigint[]) as d(id, number)"
+                     " where task_id.id = d.id and task_id.number = d.number"};
+const Sql kDeleteTurns{"delete_turns", "delete from turn where number = any($1::bigint[])"};
 // A row that speaks of others too stays until they go.
 const Sql kDeleteTrail{"delete_trail",
                        "delete from trail using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
                        " where trail.lo > r.lo - 64 and trail.lo <= r.hi and trail.hi >= r.lo"
-                       " and not exists (select from task where task.seq >= trail.lo and task.seq <= trail.hi)"};
-// By claim_token_age and lease_token. A token under which something is leased stays.
+                       " and not exists (select from task where task.number >= trail.lo and task.number <= trail.hi)"};
+// By claim_token_age and running_token. A token under which something is leased stays.
 const std::string kOldTokens = " from claim_token as c where c.claimed_at < horae_now() - interval '" +
                                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(kTokenMemory).count()) +
-                               " s' and not exists (select from lease where lease.token = c.token)";
+                               " s' and not exists (select from running where running.token = c.token)";
 const Sql kForgetTokens{"forget_tokens", "delete from claim_token where token = any(array(select c.token" + kOldTokens +
                                              " order by c.claimed_at limit $1::bigint))"};
 const Sql kHasOldTokens{"has_old_tokens", "select exists (select" + kOldTokens + ")"};
 const Sql kUncount{"uncount", "insert into tally select * from unnest($1::integer[], $2::smallint[], $3::bigint[])"};
 const Sql kOldDays{"old_days", "select no from day where no < $1::bigint order by no"};
 const Sql kDropDay{"drop_day", "select horae_drop_day($1::bigint)"};
-const Sql kHasTasks{"has_tasks", "select exists (select from task where seq >= $1::bigint and seq <= $2::bigint)"};
+const Sql kHasTasks{"has_tasks", "select exists (select from task where number >= $1::bigint and number <= $2::bigint)"};
 
 // Days that are still written to: today, and those around it.
 constexpr std::int64_t kDaysInUse = 3;
@@ -157,7 +157,7 @@ std::vector<std::int64_t> firsts_of(const std::vector<Place>& places) {
 
 Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
   return pool_.transact<PromoteOutcome>([&](Transaction& transaction) -> Result<PromoteOutcome> {
-    std::vector<DelayedRange> due;
+    std::vector<ScheduledRange> due;
     for (const Row row : transaction.run(kLockDue, Params::of(static_cast<std::int64_t>(max)))) {
       due.push_back({.life = read_life(row, 0),
                      .due = row.instant(10),
@@ -166,9 +166,9 @@ Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
     }
     const auto taken = take_up_to(due, max);
     PromoteOutcome outcome;
-    delete_delayed(transaction, firsts_of(taken));
-    insert_delayed(transaction, rest_of(due, taken));
-    const auto made_ready = kMakeReady.send(transaction, taken, [](const DelayedRange& each, Params& params) {
+    delete_scheduled(transaction, firsts_of(taken));
+    insert_scheduled(transaction, rest_of(due, taken));
+    const auto made_ready = kMakeReady.send(transaction, taken, [](const ScheduledRange& each, Params& params) {
       const Life& life = each.life;
       params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue});
       params.add(static_cast<std::int16_t>(each.priority)).add(std::int32_t{life.attempt});
@@ -176,10 +176,10 @@ Result<PromoteOutcome> Upkeep::promote_due(std::size_t max) {
       params.add(life.ended ? std::optional(static_cast<std::int16_t>(life.ended->event)) : std::nullopt);
       params.add(life.ended ? std::optional<std::string_view>(life.ended->owner) : std::nullopt);
     });
-    for (const DelayedRange& each : taken) outcome.promoted += static_cast<std::size_t>(each.life.range.size());
+    for (const ScheduledRange& each : taken) outcome.promoted += static_cast<std::size_t>(each.life.range.size());
     const std::size_t next = transaction.send(kNextDue);
     std::set<int> queues;
-    for (const DelayedRange& each : taken) queues.insert(each.life.queue);
+    for (const ScheduledRange& each : taken) queues.insert(each.life.queue);
     for (auto& [no, name] : find_queue_names(transaction, queues)) outcome.queues.push_back(std::move(name));
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     const Row row = transaction.rows(next)[0];
@@ -236,16 +236,16 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
     if (transaction.failed()) return transaction.failure()->error;
     if (stamped.affected() == 0) return answer(ExpireOutcome::Kind::kStampMoved);
 
-    std::vector<LeaseRange> overdue;
+    std::vector<RunningRange> overdue;
     for (const Row row : transaction.run(kLockOverdue, Params::of(static_cast<std::int64_t>(wish.max)))) {
-      overdue.push_back(read_lease(row));
+      overdue.push_back(read_running(row));
     }
     const auto taken = take_up_to(overdue, wish.max);
     if (taken.empty()) return answer(ExpireOutcome::Kind::kDone);
 
     std::vector<Range> ranges;
     std::vector<std::int64_t> numbers;
-    for (const LeaseRange& lease : taken) {
+    for (const RunningRange& lease : taken) {
       ranges.push_back(lease.life.range);
       for (std::int64_t number = lease.life.range.lo; number <= lease.life.range.hi; ++number)
         numbers.push_back(number);
@@ -257,15 +257,15 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
     Trail trail(transaction);
     trail.read(numbers, {});
     std::set<int> queues;
-    for (const LeaseRange& lease : taken) queues.insert(lease.life.queue);
+    for (const RunningRange& lease : taken) queues.insert(lease.life.queue);
     auto names = find_queue_names(transaction, queues);
 
     ExpireOutcome outcome;
-    std::vector<RunRange> ready;
-    std::vector<OutcomeRange> exhausted;
+    std::vector<ReadyRange> ready;
+    std::vector<FinishedRange> exhausted;
     std::map<std::int64_t, TaskId> id_of;
     for (const Row row : transaction.rows(ids)) id_of[row.integer(0)] = row.uuid(1);
-    for (const LeaseRange& lease : taken) {
+    for (const RunningRange& lease : taken) {
       Life life = lease.life;
       ++life.tries;
       life.ended = AttemptEnd{Event::kExpire, lease.owner};
@@ -290,14 +290,14 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
                                    .state = is_exhausted ? State::kAborted : State::kReady});
       }
     }
-    delete_leases(transaction, firsts_of(taken));
-    insert_leases(transaction, rest_of(overdue, taken));
-    insert_runs(transaction, ready);
-    insert_outcomes(transaction, exhausted);
+    delete_running(transaction, firsts_of(taken));
+    insert_running(transaction, rest_of(overdue, taken));
+    insert_ready(transaction, ready);
+    insert_finished(transaction, exhausted);
     reset_progress(transaction, ranges, false);
     trail.write();
     if (auto done = transaction.commit(); !done.ok()) return done.error();
-    for (const RunRange& run : ready) floors_.lower(run.life.queue, run.rank);
+    for (const ReadyRange& run : ready) floors_.lower(run.life.queue, run.rank);
     return outcome;
   });
 }
@@ -386,7 +386,7 @@ Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
     }
     if (!ranges.empty()) {
       const Params params = Params::of(los_of(ranges), his_of(ranges));
-      if (!whole.empty()) transaction.send(kDeleteOutcomes, Params::of(whole));
+      if (!whole.empty()) transaction.send(kDeleteFinished, Params::of(whole));
       transaction.send(kUncount, Params::of(queues, states, counts));
       std::vector<std::int64_t> numbers, key_numbers;
       std::vector<TaskId> ids;
