@@ -87,7 +87,7 @@ TEST(ServeTls, WarnsAtEachStartThatOnlyAProxyEncrypts) {
       {HORAE_BINARY, "token", "create", "--offline", "--data", folder.path(), "--name", "first", "--role", "admin"});
   EXPECT_THAT(token.read_rest(), HasSubstr("horae_t-"));
   Process horae(serve(folder, {"--http-listen", "127.0.0.1:0", "--http-plaintext-behind-proxy", "true"}));
-  ASSERT_TRUE(horae.read_until("http.plaintext_behind_proxy: other machines may talk to this node without TLS"));
+  ASSERT_TRUE(horae.read_until("http.plaintext_behind_proxy: this node serves other machines without TLS"));
   ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
   stop(horae);
 }

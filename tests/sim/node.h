@@ -15,6 +15,8 @@
 #include "engine/slots/dispatcher.h"
 #include "engine/slots/executors.h"
 #include "engine/slots/sleep_executor.h"
+#include "engine/wake_ups.h"
+#include "observe/observed_store.h"
 #include "tests/sim/faulty_store.h"
 
 namespace horae::sim {
@@ -71,7 +73,7 @@ class Node {
 };
 
 // The calls of a node, with the errors that a client would get. Each member may throw Crash.
-class NodeLife final : public StoreLink::Caller, public std::enable_shared_from_this<NodeLife> {
+class NodeLife final : public StoreLink::Caller, private ChangeObserver, public std::enable_shared_from_this<NodeLife> {
  public:
   NodeLife(Node& node, std::string owner);
 
@@ -125,7 +127,7 @@ class NodeLife final : public StoreLink::Caller, public std::enable_shared_from_
   void plan_run(Part part, Instant when);
   void run(Part part);
   void wake(Part part);
-  void on_ready(const std::vector<std::string>& queues) { claimer_.on_ready(queues); }
+  void on_changes(std::span<const Change> changes) override;
   DispatcherSignals signals();
   ClusterPollerSignals poller_signals();
   DispatcherOptions dispatcher_options() const;
@@ -136,8 +138,10 @@ class NodeLife final : public StoreLink::Caller, public std::enable_shared_from_
   bool is_dead_ = false;
   bool is_draining_ = false;
   StoreLink link_;
-  FaultyTasks tasks_;
-  FaultyQueues queues_;
+  FaultyTasks faulty_tasks_;
+  FaultyQueues faulty_queues_;
+  ObservedTasks tasks_;
+  ObservedQueues queues_;
   FaultyCluster cluster_;
   SleepExecutor sleeps_;
   Executors executors_;
