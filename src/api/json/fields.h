@@ -1,4 +1,4 @@
-// The fields of a type in JSON, as a table: each row says how one field is called, described, written and read.
+// The fields of a type in JSON, as a table: each row says how one field is named, described, written and read.
 //
 // Reading, writing and the OpenAPI document all walk the same rows, so that they cannot drift apart. A row is made from
 // a member and, where the type of the member does not say it, a form:
@@ -156,7 +156,7 @@ struct FieldTable {
     for (const Field<T>& row : rows) row.write(object, row.name, from);
   }
 
-  // `place` stands before the names of fields in messages: "retry.".
+  // `place` is put before the names of fields in messages: "retry.".
   Result<T> read(std::string_view json, std::string place = {}) const {
     FieldReader reader(json, names, std::move(place));
     for (const Field<T>& row : rows) {
