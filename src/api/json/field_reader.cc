@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
 #include "base/duration.h"
 #include "base/quote.h"
 #include "base/time_text.h"
@@ -52,6 +53,7 @@ std::optional<T> read_number(std::string_view text) {
 FieldReader::FieldReader(std::string_view json, std::span<const std::string_view> known, std::string place,
                          Unknown unknown)
     : place_(std::move(place)) {
+  HORAE_CHECK(known.size() <= kMostKnown, "an object has few known fields");
   const auto members = scan_object(json);
   if (!members.ok()) {
     fail(is_another_kind(json) ? not_an_object(json, known) : members.error());
@@ -85,11 +87,13 @@ void FieldReader::take(const JsonMember& member, std::span<const std::string_vie
     return fail({ErrorCode::kMalformed, fmt::format("{}{}: it is given twice; give it once", place_, *name)});
   }
   fields_.push_back({*name, member.value});
+  present_ |= std::uint64_t{1} << static_cast<std::size_t>(name - known.begin());
 }
 
 void FieldReader::fail(Error error) {
   if (!fault_) fault_ = std::move(error);
   fields_.clear();
+  present_ = 0;
 }
 
 void FieldReader::fail(std::string_view name, std::string_view value, std::string_view allowed) {

@@ -42,6 +42,9 @@ class FieldReader {
               Unknown unknown = Unknown::kRefused)
       : FieldReader(json, std::span(known.begin(), known.size()), std::move(place), unknown) {}
 
+  // Whether the field with this place among the known ones is present, perhaps as null. After a fault none is.
+  bool has(std::size_t index) const { return index < kMostKnown && (present_ >> index & 1) != 0; }
+
   void require(std::string_view name);
 
   std::optional<std::string> text(std::string_view name);
@@ -78,8 +81,11 @@ class FieldReader {
   template <typename T>
   std::optional<T> parsed(std::string_view name, std::string_view allowed, Result<T> (*parse)(std::string_view));
 
+  static constexpr std::size_t kMostKnown = 64;
+
   const std::string place_;
   std::vector<Field> fields_;
+  std::uint64_t present_ = 0;  // bits of the known fields that are in fields_
   std::optional<Error> fault_;
 };
 

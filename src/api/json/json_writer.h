@@ -57,9 +57,8 @@ class JsonObject {
 
   // Writes the name; the caller appends the value to the returned string.
   std::string& key(std::string_view name) {
-    if (!is_first_) out_ += ',';
+    out_ += is_first_ ? std::string_view("\"") : std::string_view(",\"");
     is_first_ = false;
-    out_ += '"';
     out_ += name;
     out_ += "\":";
     return out_;
