@@ -69,10 +69,10 @@ class OneToken : public ::testing::Test {
   // False if it has ended.
   bool waits(const Running& running) {
     for (int i = 0; i < kMostPauses && !running.has_ended; ++i) {
-      const bool somebody_waits = database_.value(
+      const bool is_waiting = database_.value(
                                       "select exists (select from pg_stat_activity where datname = current_database()"
                                       " and wait_event_type = 'Lock')") == "t";
-      if (somebody_waits) return true;
+      if (is_waiting) return true;
       database_.pause();
     }
     return false;
@@ -98,7 +98,7 @@ class OneToken : public ::testing::Test {
   Observer database_{url_};
 };
 
-// Nobody who asks together with the token waits for a node that stands still with it.
+// Claims that are batched with the token do not wait for a node that is stuck with it.
 TEST_F(OneToken, ALockedTokenIsNotWaitedForLong) {
   Running stuck;
   const ClaimWish wished = wish();

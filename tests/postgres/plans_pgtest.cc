@@ -168,12 +168,12 @@ TEST_F(Plans, NeedNoSequentialScans) {
   administrate("vacuum analyze");
   expect_no_scans("many have finished, none is alive");
   crowd(kMany);
-  expect_no_scans("many are alive, which nobody has analyzed");
+  expect_no_scans("many are alive, and were not analyzed");
   administrate("analyze");
   expect_no_scans("many are alive");
 }
 
-// While somebody holds a snapshot, entries of what is gone stay in the indexes, and the tables look empty: then reading
+// While a session holds a snapshot, entries of what is gone stay in the indexes, and the tables look empty: then reading
 // a whole index seems as cheap as finding one row in another.
 TEST_F(Plans, FindRowsAmongManyDeadOnes) {
   Observer holder(url_);
@@ -206,7 +206,7 @@ TEST_F(Plans, ClaimsDoNotReadTheWholeReadyOrder) {
   open();
   live_whole_lives();
   close();
-  // The first claim of a session looks with care, and may look again.
+  // The first claim of a session takes the general path, and may look again.
   EXPECT_LE(scans_of("ready_order") - before, kRounds + 2)
       << "a claim looks for the head of the queue there, and no more";
 

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 
 constexpr const char* kNothing = "(something may have been lost)";
 
-// Somebody who listens, and what was heard.
+// A listener, and what it has received.
 class Ear {
  public:
   Ear(const std::string& url, Pool& pool)

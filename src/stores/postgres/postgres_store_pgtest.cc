@@ -62,7 +62,7 @@ TEST_F(PostgresStoreTest, ChecksSettingsOfTheDatabaseAsWell) {
   EXPECT_TRUE(open_postgres_store(url(), {.allow_unsafe = {"fsync", "full_page_writes"}}).ok());
 }
 
-// A fail-over may lead to a server that forgets. What was asked is in order, so whoever asked may come again.
+// A fail-over may lead to a server that is not durable. The calls are not at fault, so they may be repeated.
 TEST_F(PostgresStoreTest, ChecksDurabilityOnEachNewConnection) {
   const auto set_commits = [this](const std::string& value) {
     ask("ALTER DATABASE " + name() + " SET synchronous_commit = " + value);

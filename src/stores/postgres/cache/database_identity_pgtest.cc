@@ -101,7 +101,7 @@ class OtherDatabase : public TestDatabase, public ::testing::WithParamInterface<
 
   std::string node_url() const { return pooler_ ? pooler_->url_of(url()) : url(); }
 
-  // While nobody is connected.
+  // While there are no connections.
   void back_up() {
     ASSERT_TRUE(migrate_postgres(url(), false).ok());
     backup_ = test_server().copy_database(url());
@@ -280,7 +280,7 @@ TEST(RestartedServer, CallsSucceedAfterARestart) {
 
 class DatabaseIdentityTest : public TestDatabase {
  protected:
-  // The memory of a database that nobody is connected to any more.
+  // Of a database that is gone, with all connections to it.
   DatabaseIdentityTest() {
     EXPECT_TRUE(database_.admit(*connect()).ok());
     test_server().drop_database(url());

@@ -123,7 +123,7 @@ class PostgresDaysTest : public TestDatabase {
     return horae::testing::wait_until([&] { return std::stoi(ask(sql)) >= count; });
   }
 
-  // True while somebody has such a lock on a partition: "RowExclusiveLock" to write into it, "AccessExclusiveLock" to
+  // True while any session has such a lock on a partition: "RowExclusiveLock" to write into it, "AccessExclusiveLock" to
   // drop it.
   bool is_locked(const std::string& table, std::int64_t day, const std::string& mode) {
     return ask("SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname = '" + table +
@@ -313,7 +313,7 @@ TEST_F(PostgresDaysTest, DropsEmptyDays) {
   EXPECT_LE(std::stoi(ask("SELECT count(*) FROM day")), 7);
 }
 
-// ---- Days that go while somebody works ----
+// ---- Days that are dropped while transactions work there ----
 
 // The id tells the day that goes, as that of a late repetition does.
 TEST_F(PostgresDaysTest, SubmitUsesAnotherDayWhenItsDayIsBeingDropped) {

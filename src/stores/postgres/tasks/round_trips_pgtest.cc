@@ -1,4 +1,4 @@
-// The common life of a batch takes three round trips; whatever else happens to it is noticed and done with care.
+// The common life of a batch takes three round trips; anything else is noticed and takes the general path.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
