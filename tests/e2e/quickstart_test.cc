@@ -1,9 +1,12 @@
-// docs/start/quickstart.md and the session of README.md, block by block, against the real binary. Only the port differs.
+// docs/start/quickstart.md, the session of README.md and docs/operate/metrics.md, against the real binary. Only the port
+// differs.
 
 #include <gmock/gmock.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -109,6 +112,21 @@ TEST_F(Quickstart, SessionOfTheReadmeIsWhatTheProgramPrints) {
     if (std::smatch found; std::regex_search(said, found, kId)) last_id = found[0];
   }
   EXPECT_THAT(shell("horae queue list"), ContainsRegex("mail +1 "));
+}
+
+TEST_F(Quickstart, EveryMetricIsDocumented) {
+  shell("horae task submit demo --sleep 1ms --wait");
+  std::ifstream file(HORAE_SOURCE_DIR "/docs/operate/metrics.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream lines(shell("curl -sS $HORAE_NODE/metrics"));
+  int metrics = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("# HELP ")) continue;
+    const std::string name = line.substr(7, line.find(' ', 7) - 7);
+    EXPECT_THAT(page, ContainsRegex("`" + name + "[{`]"));
+    ++metrics;
+  }
+  EXPECT_GT(metrics, 10);
 }
 
 }  // namespace

@@ -110,11 +110,13 @@ void add_list(CLI::App& noun, Context& context) {
                                "  horae task list --queue mail --state completed,aborted --limit 20");
   const auto flags = std::make_shared<ListFlags>();
   command
-      .add_option("--state", flags->state,
-                  "Only these states, comma-separated: scheduled, ready, running, completed, aborted, cancelled")
+      .add_option(
+          "--state", flags->state,
+          "Only tasks in these states, comma-separated: scheduled, ready, running, completed, aborted, cancelled")
       ->type_name("STATES");
-  command.add_option("--queue", flags->queue, "Only this queue")->type_name("QUEUE");
-  command.add_option("--owner", flags->owner, "Only this worker; needs --state running, or --from and --before")
+  command.add_option("--queue", flags->queue, "Only tasks of this queue")->type_name("QUEUE");
+  command
+      .add_option("--owner", flags->owner, "Only tasks of this worker; needs --state running, or --from and --before")
       ->type_name("WORKER");
   command.add_option("--from", flags->from, "Only tasks submitted at this time or later")->type_name("TIME");
   command.add_option("--before", flags->before, "Only tasks submitted before this time")->type_name("TIME");

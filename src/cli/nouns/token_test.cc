@@ -52,7 +52,7 @@ TEST_F(TokenCommands, CreatesListsAndRevokesAToken) {
   ASSERT_EQ(created.exit_code, kDone) << created.err;
   EXPECT_THAT(created.out,
               AllOf(HasSubstr("build"), HasSubstr("submit"), HasSubstr("mail.* x"), HasSubstr("horae_t-")));
-  EXPECT_THAT(created.err, HasSubstr("shown only now"));
+  EXPECT_THAT(created.err, HasSubstr("not shown again"));
   const std::string id = created.out.substr(created.out.find("t-"), 14);
 
   const auto listed = terminal_.type({"token", "list"});

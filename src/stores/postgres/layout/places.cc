@@ -2,14 +2,25 @@
 
 #include <map>
 
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/values.h"
 
 namespace horae::postgres {
 namespace {
 
-// The columns that all places but the outcome begin with, and their values.
-const std::string kLifeColumns = "lo, hi, queue, attempt, tries, max_attempts, recurring, ended_event, ended_owner";
-constexpr int kLifeColumnCount = 9;
+const ValuesStatement kInsertScheduled{statement("insert_scheduled")};
+const ValuesStatement kInsertReady{statement("insert_ready")};
+const ValuesStatement kInsertRunning{statement("insert_running")};
+const ValuesStatement kInsertFinished{statement("insert_finished")};
+const ValuesStatement kCount{statement("count_finished")};
+const Sql kInsertTrail = statement("insert_trail");
+
+const Sql kDeleteScheduled = statement("delete_scheduled");
+const Sql kDeleteReady = statement("delete_ready");
+const Sql kDeleteRunning = statement("delete_running");
+
+const Sql kResetProgress = statement("reset_progress");
+const Sql kForgetProgress = statement("forget_progress");
 
 void add_end(Params& params, const std::optional<AttemptEnd>& ended) {
   params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);
@@ -21,54 +32,6 @@ void add_life(Params& params, const Life& life) {
   params.add(std::int32_t{life.tries}).add(life.max_attempts).add(life.recurring);
   add_end(params, life.ended);
 }
-
-const ValuesStatement kInsertScheduled{
-    "insert_scheduled",
-    "insert into scheduled (" + kLifeColumns +
-        ", due, priority, updated_at)"
-        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
-        " d.ended_owner, d.due, d.priority, coalesce(d.updated_at, horae_now()) from (",
-    kLifeColumnCount + 3, ") as d(" + kLifeColumns + ", due, priority, updated_at)"};
-
-const ValuesStatement kInsertReady{
-    "insert_ready",
-    "insert into ready (" + kLifeColumns +
-        ", run_at, rank, at, updated_at)"
-        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
-        " d.ended_owner, d.run_at, d.rank, d.at, coalesce(d.updated_at, horae_now()) from (",
-    kLifeColumnCount + 4, ") as d(" + kLifeColumns + ", run_at, rank, at, updated_at)"};
-
-const ValuesStatement kInsertRunning{
-    "insert_running",
-    "insert into running (" + kLifeColumns + ", run_at, rank, at, owner, token, length, started_at, expires)",
-    kLifeColumnCount + 8, ""};
-
-const ValuesStatement kInsertFinished{
-    "insert_finished",
-    "insert into finished (lo, hi, queue, attempt, tries, run_at, ended_event, ended_owner, state, owner, started_at,"
-    " results, errors, cancel_reason, finished_at)",
-    14, "", ", horae_now()"};
-
-const ValuesStatement kCount{"count", "insert into tally (queue, state, n)", 3, ""};
-
-const Sql kInsertTrail{
-    "insert_trail",
-    "insert into trail (lo, hi, kind, attempt, worker, started_at, at, progress, detail)"
-    " select lo, hi, kind, attempt, worker, started_at, coalesce(at, horae_now()), progress, nullif(detail, '')"
-    " from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::integer[], $5::text[], $6::timestamptz[],"
-    " $7::timestamptz[], $8::double precision[], $9::text[])"
-    " as d(lo, hi, kind, attempt, worker, started_at, at, progress, detail)"};
-
-const Sql kDeleteScheduled{"delete_scheduled", "delete from scheduled where lo = any($1::bigint[])"};
-const Sql kDeleteReady{"delete_ready", "delete from ready where lo = any($1::bigint[])"};
-const Sql kDeleteRunning{"delete_running", "delete from running where lo = any($1::bigint[])"};
-
-const Sql kResetProgress{"reset_progress",
-                         "update progress set progress = null from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                         " where number >= r.lo and number <= r.hi and progress is not null"};
-const Sql kForgetProgress{"forget_progress",
-                          "delete from progress using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                          " where number >= r.lo and number <= r.hi"};
 
 void delete_by_lo(Transaction& transaction, const Sql& sql, const std::vector<std::int64_t>& los) {
   if (!los.empty()) transaction.send(sql, Params::of(los));
@@ -82,8 +45,6 @@ void count(Transaction& transaction, std::span<const FinishedRange> ranges) {
   });
 }
 
-}  // namespace
-
 Life read_life(const Row& row, int column) {
   Life life{.range = {row.integer(column), row.integer(column + 1)},
             .queue = row.small(column + 2),
@@ -94,6 +55,12 @@ Life read_life(const Row& row, int column) {
             .ended = row.attempt_end(column + 8)};
   if (!row.is_null(column + 5)) life.max_attempts = row.small(column + 5);
   return life;
+}
+
+}  // namespace
+
+ScheduledRange read_scheduled(const Row& row) {
+  return {.life = read_life(row, 0), .due = row.instant(10), .priority = row.small(11), .updated_at = row.instant(12)};
 }
 
 ReadyRange read_ready(const Row& row, int column) {
@@ -142,7 +109,7 @@ void insert_finished(Transaction& transaction, std::span<const FinishedRange> ra
     const Life& life = each.life;
     params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue}).add(std::int32_t{life.attempt});
     params.add(std::int32_t{life.tries}).add(life.run_at);
-    // Whose the attempt was that ended the task stands in `owner` already.
+    // `owner` is the owner of the attempt that ended the task.
     auto ended = life.ended;
     const bool by_owner = ended && ended->owner == each.owner;
     params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);

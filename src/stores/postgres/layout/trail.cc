@@ -2,25 +2,17 @@
 
 #include <algorithm>
 
+#include "stores/postgres/connection/statements.h"
+
 namespace horae::postgres {
 namespace {
 
-// Late results of one task come one after the other, and a purge does not come between: what is not found is gone.
-const Sql kLockLate{"lock_late",
-                    "select t.number from task as t where t.number = any($1::bigint[]) order by t.number for no key update"};
+const Sql kLockLate = statement("lock_late");
+const Sql kReadTrail = statement("read_trail");
+const Sql kForgetAssignments = statement("forget_assignments");
+const Sql kPrune = statement("prune_trail");
 
-const Sql kReadTrail{"read_trail",
-                     "select w.number, t.attempt, t.started_at is not null, t.worker from unnest($1::bigint[]) as w(number)"
-                     " join trail as t on t.lo > w.number - 64 and t.lo <= w.number and t.hi >= w.number"
-                     " where t.kind = 4 or (t.kind >= 0 and t.started_at is not null)"};
-
-const Sql kForgetAssignments{"forget_assignments",
-                             "delete from trail using unnest($1::bigint[], $2::integer[]) as d(number, attempt)"
-                             " where trail.lo = d.number and trail.kind = 0 and trail.attempt = d.attempt"};
-
-const Sql kPrune{"prune_trail", "select horae_prune_trail($1::bigint)"};
-
-// How often the past of a task is pruned.
+// How often the history of a task is pruned.
 constexpr int kAttemptsBetweenPrunes = 128;
 
 }  // namespace
@@ -83,7 +75,7 @@ void Trail::forget_assignment(std::int64_t number, int attempt) {
   forgotten_attempts_.push_back(attempt);
 }
 
-// Tasks that were given back together share a row. With rows of several kinds their order matters, and they stay alone.
+// Tasks that left together share a row. Where there are rows of several kinds their order matters, and they stay apart.
 void Trail::share_ranges() {
   const auto alike = [](const TrailRange& a, const TrailRange& b) {
     return a.kind == b.kind && a.attempt == b.attempt && a.worker == b.worker && a.started_at == b.started_at &&

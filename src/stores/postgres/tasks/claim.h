@@ -14,9 +14,9 @@
 #include "store/lease.h"
 #include "stores/postgres/cache/floors.h"
 #include "stores/postgres/cache/known_tasks.h"
-#include "stores/postgres/layout/places.h"
-#include "stores/postgres/connection/pool.h"
 #include "stores/postgres/cache/queue_names.h"
+#include "stores/postgres/connection/pool.h"
+#include "stores/postgres/layout/places.h"
 #include "stores/postgres/tasks/take_head.h"
 
 namespace horae::postgres {
@@ -44,15 +44,15 @@ class ClaimPart {
   // After the commit, while the answers are there.
   virtual void read(const Transaction& transaction) = 0;
 
-  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which
-  // claim() finds with care.
+  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which the
+  // general path of claim() finds.
   virtual Result<std::optional<Claimed>> finish() = 0;
 };
 
 // Leases the heads of queues: of one queue for one wish in one statement, without a look; else it locks the ready
-// ranges at the heads of the wished queues, shares them out here, and moves what was given.
+// ranges at the heads of the wished queues, shares them out (heads.h), and moves what was given.
 //
-// Threads: any thread at once.
+// Thread-safe.
 class Claimer {
  public:
   Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownTasks& known)
@@ -60,8 +60,8 @@ class Claimer {
 
   Result<Claimed> claim(std::span<const ClaimWish> wishes);
 
-  // The same in a transaction that does more, without waiting for tasks that others hold just now. The wishes outlive
-  // the part. Null if it had better be done by claim(), because nothing was to be had lately, or a token serves once.
+  // The same in a transaction that does more, without waiting for tasks that other transactions hold. The wishes outlive
+  // the part. Null if claim() is the better way, because the last claim found nothing, or a token serves once.
   Result<std::unique_ptr<ClaimPart>> part(std::span<const ClaimWish> wishes);
 
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
@@ -85,16 +85,16 @@ class Claimer {
   Result<void> read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
                              const std::vector<Range>& again);
 
-  std::int64_t runs_for(std::int64_t wanted) const { return runs_for(wanted, runs_for_a_task_); }
-  static std::int64_t runs_for(std::int64_t wanted, double runs_for_a_task);
+  std::int64_t ranges_for(std::int64_t wanted) const { return ranges_for(wanted, ranges_for_a_task_); }
+  static std::int64_t ranges_for(std::int64_t wanted, double ranges_for_a_task);
   void note_cost(std::size_t ranges, std::size_t tasks);
 
   Pool& pool_;
   QueueNames& names_;
   Floors& floors_;
   KnownTasks& known_;
-  std::atomic<bool> has_found_ = false;         // the last claim did: if not, care is likely needed again
-  std::atomic<double> runs_for_a_task_ = 0.25;  // how many ranges a task costs lately; a guess of how many to lock
+  std::atomic<bool> has_found_ = false;           // the last claim did; if not, the next one takes the general path
+  std::atomic<double> ranges_for_a_task_ = 0.25;  // moving average of ranges locked for each task
 };
 
 }  // namespace horae::postgres

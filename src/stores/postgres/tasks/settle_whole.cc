@@ -4,34 +4,18 @@
 #include <utility>
 
 #include "base/check.h"
-#include "stores/postgres/layout/places.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/values.h"
+#include "stores/postgres/layout/places.h"
 
 namespace horae::postgres {
 namespace {
 
-// Finds the leases by their primary key, in the order of their numbers, as everybody locks them: in that of the list,
-// which ascends, or of the index, as the planner likes; the array keeps it from reading all of it. Whoever waited for a
-// lease sees it as it is afterwards: an extended one still fits, a cut one is gone. If one is missing it fails by the
-// division: Failure::unmet(). The number 0 belongs to no task and fills the list up.
-const ValuesStatement kCompleteWhole{
-    "complete_whole", "with told (lo, hi, attempt, owner, results) as (", 5,
-    "), gone as ("
-    "  delete from running using told"
-    "  where running.lo = any (array(select lo from told)) and running.lo = told.lo and running.hi = told.hi"
-    "   and running.attempt = told.attempt and running.owner = told.owner and running.recurring is null"
-    "  returning running.*, told.results"
-    "), ended as ("
-    "  insert into finished (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,"
-    "   finished_at)"
-    "  select lo, hi, queue, attempt, tries, run_at, 4, 3, owner, started_at, results, horae_now() from gone"
-    "), counted as ("
-    "  insert into tally (queue, state, n) select queue, 3, sum(hi - lo + 1) from gone group by queue"
-    ") select 1 / ((select count(*) from gone) = (select count(*) from told where lo > 0))::integer"};
+const ValuesStatement kCompleteWhole{statement("complete_whole")};
 
 static_assert(static_cast<int>(Event::kComplete) == 4 && static_cast<int>(State::kCompleted) == 3);
 
-// The completion of a caller with a scope is left to settle.h, which looks at the queues.
+// The completion of a caller with a scope is left to settle.h, which checks the queues.
 bool is_small_completion(const Settlement& said) {
   return said.event == Event::kComplete && said.scope == nullptr &&
          (!said.result || said.result->size() <= kMostResultBytesInARange);
@@ -94,7 +78,7 @@ std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> 
 
 void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases) {
   HORAE_CHECK(std::ranges::is_sorted(leases, {}, [](const WholeLease& each) { return each.range.lo; }),
-              "everybody locks leases in the order of their numbers");
+              "all statements lock running ranges in the order of their numbers");
   kCompleteWhole.send_as_one(transaction, {}, leases, [](const WholeLease& each, Params& params) {
     params.add(each.range.lo).add(each.range.hi).add(std::int32_t{each.attempt}).add(each.owner).add(each.results);
   });
