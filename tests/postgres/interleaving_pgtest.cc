@@ -140,7 +140,7 @@ TEST_P(Extension, LeavesNothingToExpireOfALeaseThatWasCutMeanwhile) {
   EXPECT_FALSE(cut.told.get().error);
   const Told told = extension.told.get();
   EXPECT_FALSE(told.error) << told.error->message;
-  EXPECT_NE(scene_.database().value("select count(*) from lease"), "0") << "there is a rest";
+  EXPECT_NE(scene_.database().value("select count(*) from running"), "0") << "there is a rest";
   EXPECT_EQ(scene_.expire_now().size(), 0U);
 }
 

@@ -8,11 +8,11 @@ namespace horae::testing {
 namespace {
 
 constexpr const char* kPlaces =
-    "with place as (select 'delayed' as name, lo, hi, queue from delayed"
-    " union all select 'run', lo, hi, queue from run"
-    " union all select 'lease', lo, hi, queue from lease"
-    " union all select 'outcome', lo, hi, queue from outcome),"
-    " number as (select name, queue, generate_series(lo, hi) as seq from place) ";
+    "with place as (select 'scheduled' as name, lo, hi, queue from scheduled"
+    " union all select 'ready', lo, hi, queue from ready"
+    " union all select 'running', lo, hi, queue from running"
+    " union all select 'finished', lo, hi, queue from finished),"
+    " held as (select name, queue, generate_series(lo, hi) as number from place) ";
 
 struct Rule {
   const char* says;
@@ -26,30 +26,30 @@ constexpr Rule kRules[] = {
     {"a range begins before it ends, and holds at most 64",
      "select name, lo, hi from place where hi < lo or hi >= lo + 64"},
     {"each number in a range has a task, of the same queue",
-     "select n.name, n.seq, n.queue, t.queue from number as n left join task as t on t.seq = n.seq"
-     " where t.seq is null or t.queue <> n.queue"},
-    {"each task is somewhere", "select seq from task except select seq from number"},
+     "select n.name, n.number, n.queue, t.queue from held as n left join task as t on t.number = n.number"
+     " where t.number is null or t.queue <> n.queue"},
+    {"each task is somewhere", "select number from task except select number from held"},
     {"each task has its own id", "select id, count(*) from task group by id having count(*) > 1"},
     {"the tally agrees with the outcomes",
      "select queue, state, t.n, o.n from (select queue, state, sum(n) as n from tally group by queue, state) as t"
-     " full join (select queue, state, sum(hi - lo + 1) as n from outcome group by queue, state) as o"
+     " full join (select queue, state, sum(hi - lo + 1) as n from finished group by queue, state) as o"
      " using (queue, state) where coalesce(t.n, 0) <> coalesce(o.n, 0)"},
     {"what runs, and what has completed, has an owner and an attempt",
-     "select 'lease', lo, hi, attempt, owner from lease where attempt < 1"
-     " union all select 'outcome', lo, hi, attempt, owner from outcome"
+     "select 'running', lo, hi, attempt, owner from running where attempt < 1"
+     " union all select 'finished', lo, hi, attempt, owner from finished"
      " where state in (3, 4) and (attempt < 1 or owner is null or started_at is null)"},
     {"a range brings as many results as it has tasks",
-     "select lo, hi, array_length(results, 1) from outcome where array_length(results, 1) <> hi - lo + 1"},
+     "select lo, hi, array_length(results, 1) from finished where array_length(results, 1) <> hi - lo + 1"},
     {"each key leads to its task, and each task with a key has one",
-     "select k.queue, k.key, k.seq, t.seq from task_key as k full join (select * from task where key is not null) as t"
-     " on t.seq = k.seq and t.key = k.key and t.queue = k.queue where t.seq is null or k.seq is null"},
+     "select k.queue, k.key, k.number, t.number from task_key as k full join (select * from task where key is not null) as t"
+     " on t.number = k.number and t.key = k.key and t.queue = k.queue where t.number is null or k.number is null"},
     {"each guarded id leads to its task",
-     "select i.id, i.seq from task_id as i left join task as t on t.seq = i.seq and t.id = i.id where t.seq is null"},
+     "select i.id, i.number from task_id as i left join task as t on t.number = i.number and t.id = i.id where t.number is null"},
     {"progress, turns and the trail are of tasks that exist",
-     "select 'progress', seq, seq from progress where not exists (select from task where task.seq = progress.seq)"
-     " union all select 'turn', seq, seq from turn where not exists (select from task where task.seq = turn.seq)"
+     "select 'progress', number, number from progress where not exists (select from task where task.number = progress.number)"
+     " union all select 'turn', number, number from turn where not exists (select from task where task.number = turn.number)"
      " union all select 'trail', lo, hi from trail where not exists"
-     " (select from task where task.seq >= trail.lo and task.seq <= trail.hi)"},
+     " (select from task where task.number >= trail.lo and task.number <= trail.hi)"},
 };
 
 }  // namespace
@@ -97,8 +97,8 @@ std::vector<std::string> broken_invariants(Observer& database) {
 std::map<TaskId, Stand> all_stands(Observer& database) {
   std::map<TaskId, Stand> stands;
   const auto rows = database.ask(
-      "select t.id, p.state, p.attempt, p.owner from (select generate_series(lo, hi) as seq, state, attempt, owner"
-      " from place) as p join task as t on t.seq = p.seq");
+      "select t.id, p.state, p.attempt, p.owner from (select generate_series(lo, hi) as number, state, attempt, owner"
+      " from place) as p join task as t on t.number = p.number");
   for (const auto& row : rows) {
     stands[parse_uuid(row[0]).value()] = {static_cast<State>(std::stoi(row[1])), std::stoi(row[2]), row[3]};
   }

@@ -129,7 +129,7 @@ TEST_F(OneToken, TheSecondWaitsForTheFirstAndGetsTheSame) {
   ASSERT_TRUE(of_first.ok() && of_second.ok());
   EXPECT_THAT(of_first->at(0), SizeIs(kTasks));
   EXPECT_EQ(of_second->at(0), of_first->at(0));
-  EXPECT_EQ(database_.value("select sum(hi - lo + 1) from lease"), std::to_string(kTasks));
+  EXPECT_EQ(database_.value("select sum(hi - lo + 1) from running"), std::to_string(kTasks));
 }
 
 TEST_F(OneToken, IfTheFirstRollsBackTheSecondGetsThem) {

@@ -72,13 +72,13 @@ class Plans : public ::testing::Test {
     }
     for (int i = 0; i < count / 2; i += kBatch) (void)claim(kBatch, "crowd");
     administrate(
-        "create temp table single as select * from run; delete from run;"
-        "insert into run select seq, seq, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
-        " ended_event, ended_owner from (select *, generate_series(lo, hi) as seq from single) as s; drop table single;"
-        "create temp table single as select * from lease; delete from lease;"
-        "insert into lease select seq, seq, queue, rank, at, attempt, tries, owner, token, length, started_at, expires,"
+        "create temp table single as select * from ready; delete from ready;"
+        "insert into ready select number, number, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
+        " ended_event, ended_owner from (select *, generate_series(lo, hi) as number from single) as s; drop table single;"
+        "create temp table single as select * from running; delete from running;"
+        "insert into running select number, number, queue, rank, at, attempt, tries, owner, token, length, started_at, expires,"
         " max_attempts, recurring, run_at, ended_event, ended_owner"
-        " from (select *, generate_series(lo, hi) as seq from single) as s; drop table single");
+        " from (select *, generate_series(lo, hi) as number from single) as s; drop table single");
   }
 
   void live_a_little() {
@@ -120,7 +120,7 @@ class Plans : public ::testing::Test {
     std::vector<std::string> lines;
     const auto rows = database_.ask(
         "select relname, seq_scan from pg_stat_user_tables"
-        " where relname ~ '^(task|outcome|trail)(_d[0-9]+)?$' or relname in ('run', 'lease', 'delayed') order by 1");
+        " where relname ~ '^(task|finished|trail)(_d[0-9]+)?$' or relname in ('ready', 'running', 'scheduled') order by 1");
     for (const auto& row : rows) lines.push_back(row[0] + " " + row[1]);
     return lines;
   }
@@ -155,7 +155,7 @@ class Plans : public ::testing::Test {
 
 TEST_F(Plans, NeedNoSequentialScans) {
   expect_no_scans("nothing was ever analyzed");
-  administrate("truncate run, lease, delayed, task, outcome, trail");
+  administrate("truncate ready, running, scheduled, task, finished, trail");
   administrate("analyze");
   expect_no_scans("everything was empty at the last analyze, and has grown", [this] {
     archive(kArchived);
@@ -182,31 +182,31 @@ TEST_F(Plans, FindRowsAmongManyThatAreGone) {
   }
   administrate("vacuum analyze");
   close();
-  const auto before = scans_of("lease_expires");
+  const auto before = scans_of("running_expires");
   open();
   live_whole_lives();
   close();
-  EXPECT_EQ(scans_of("lease_expires"), before) << "leases are found by their numbers";
+  EXPECT_EQ(scans_of("running_expires"), before) << "leases are found by their numbers";
 }
 
 // A table that was full once and looks empty: its primary key has kept its size, while the other index is small, and so
 // seems the quicker way to a number. It grows again, and plans are kept.
 TEST_F(Plans, ClaimsDoNotWalkOverAllThatIsReady) {
   crowd(kMany);
-  administrate("delete from run");
-  administrate("vacuum run");
-  administrate("reindex index run_order");
-  administrate("analyze run");
+  administrate("delete from ready");
+  administrate("vacuum ready");
+  administrate("reindex index ready_order");
+  administrate("analyze ready");
   close();
-  auto before = scans_of("run_order");
+  auto before = scans_of("ready_order");
   open();
   live_whole_lives();
   close();
   // The first claim of a session looks with care, and may look again.
-  EXPECT_LE(scans_of("run_order") - before, kRounds + 2)
+  EXPECT_LE(scans_of("ready_order") - before, kRounds + 2)
       << "a claim looks for the head of the queue there, and no more";
 
-  before = scans_of("run_order");
+  before = scans_of("ready_order");
   open();
   for (int i = 0; i < kRounds; ++i) {
     (void)store_->tasks().submit(tasks(4, "work")).value();
@@ -215,7 +215,7 @@ TEST_F(Plans, ClaimsDoNotWalkOverAllThatIsReady) {
     (void)store_->tasks().claim(several).value();
   }
   close();
-  EXPECT_LE(scans_of("run_order") - before, 2 * kRounds) << "several that claim together look there once or twice";
+  EXPECT_LE(scans_of("ready_order") - before, 2 * kRounds) << "several that claim together look there once or twice";
 }
 
 // A day whose partitions were made ahead, and analyzed while they were empty.
@@ -224,7 +224,7 @@ TEST_F(Plans, FindFinishedTasksByNumberInADayThatWasEmpty) {
   archive(kBatch);
   close();
   const auto scans = [this] {
-    return database_.value("select sum(idx_scan) from pg_stat_user_indexes where indexrelname ~ '^outcome_d.*queue'");
+    return database_.value("select sum(idx_scan) from pg_stat_user_indexes where indexrelname ~ '^finished_d.*queue'");
   };
   const std::string before = scans();
   open();
@@ -262,7 +262,7 @@ TEST_F(Plans, FindWaitingTasksByNumberAmongManyThatAreGone) {
   administrate("vacuum analyze");
   close();
   const char* scans =
-      "select sum(idx_scan) from pg_stat_user_indexes where indexrelname in ('run_order', 'delayed_due')";
+      "select sum(idx_scan) from pg_stat_user_indexes where indexrelname in ('ready_order', 'scheduled_due')";
   const std::string before = database_.value(scans);
   open();
   wait_and_cancel(kRounds);
@@ -283,19 +283,19 @@ class PlansAmongTies : public Plans {
 
   // Each in a range of its own, without a task: of those nothing is asked here. Their numbers are of a day that exists.
   void fill(const std::string& insert) {
-    administrate("truncate run, lease, delayed, outcome; insert into " + insert +
+    administrate("truncate ready, running, scheduled, finished; insert into " + insert +
                  " from (select n, n + (max(day.no) << 40) as lo, (select max(no) from queue) as queue,"
                  " timestamptz '2026-01-01' as moment from day, generate_series(1, " +
                  std::to_string(kTies) + ") as n group by n) as tie; update control set stamp = horae_now()");
   }
   void delay_many() {
     fill(
-        "delayed (lo, hi, due, queue, priority, updated_at, attempt, tries)"
+        "scheduled (lo, hi, due, queue, priority, updated_at, attempt, tries)"
         " select lo, lo, moment, queue, 0, moment, 0, 0");
   }
   void lease_many() {
     fill(
-        "lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires)"
+        "running (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires)"
         " select lo, lo, queue, 0, 0, 1, 0, 'worker-1', lpad(to_hex(n), 32, '0')::uuid, 1, moment, moment");
   }
 
@@ -337,7 +337,7 @@ class PlansAmongTies : public Plans {
 // batch would be a million.
 TEST_F(PlansAmongTies, PromotingABatchReadsNoMoreThanTheBatch) {
   expect_few_rows(
-      "delayed", 8 * kBatches * kBatch, [this] { delay_many(); },
+      "scheduled", 8 * kBatches * kBatch, [this] { delay_many(); },
       [this] {
         for (int i = 0; i < kBatches; ++i) EXPECT_EQ(store_->tasks().promote_due(kBatch).value().promoted, kBatch);
       });
@@ -345,7 +345,7 @@ TEST_F(PlansAmongTies, PromotingABatchReadsNoMoreThanTheBatch) {
 
 TEST_F(PlansAmongTies, ExpiringABatchReadsNoMoreThanTheBatch) {
   expect_few_rows(
-      "lease", 8 * kBatches * kBatch, [this] { lease_many(); },
+      "running", 8 * kBatches * kBatch, [this] { lease_many(); },
       [this] {
         for (int i = 0; i < kBatches; ++i) {
           const ExpireWish wish{
@@ -357,7 +357,7 @@ TEST_F(PlansAmongTies, ExpiringABatchReadsNoMoreThanTheBatch) {
 
 TEST_F(PlansAmongTies, APageOfScheduledTasksReadsNoMoreThanThePage) {
   expect_few_rows(
-      "delayed", 2 * kBatches * kBatch, [this] { delay_many(); },
+      "scheduled", 2 * kBatches * kBatch, [this] { delay_many(); },
       [this] {
         ListQuery query{.kind = ListKind::kScheduled, .limit = kBatch};
         for (int i = 0; i < kBatches; ++i) {
@@ -369,7 +369,7 @@ TEST_F(PlansAmongTies, APageOfScheduledTasksReadsNoMoreThanThePage) {
 }
 
 TEST_F(PlansAmongTies, APageOfFinishedTasksOfAQueueReadsNoMoreThanThePage) {
-  const std::string outcomes = "outcome_d" + database_.value("select max(no) from day");
+  const std::string outcomes = "finished_d" + database_.value("select max(no) from day");
   expect_few_rows(
       outcomes, 2 * kBatches * kBatch,
       [&] {
@@ -388,11 +388,11 @@ TEST_F(PlansAmongTies, APageOfFinishedTasksOfAQueueReadsNoMoreThanThePage) {
 
 // What has just ended is far from its retention, and there may be millions of it.
 TEST_F(PlansAmongTies, PurgingReadsLittleOfWhatIsRecent) {
-  const std::string outcomes = "outcome_d" + database_.value("select max(no) from day");
+  const std::string outcomes = "finished_d" + database_.value("select max(no) from day");
   fill(outcomes + " (lo, hi, queue, state, attempt, tries, finished_at) select lo, lo, queue, 3, 1, 0, horae_now()");
   // As a vacuum does: the index sums up blocks that are full.
   administrate("select brin_summarize_new_values((select indexrelid from pg_stat_user_indexes where relname = '" +
-               outcomes + "' and indexrelname ~ 'finished'))");
+               outcomes + "' and indexrelname ~ 'finished_at'))");
   close();
   const auto rows_fetched = [&] {
     return std::stoll(database_.value("select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = '" +
@@ -407,7 +407,7 @@ TEST_F(PlansAmongTies, PurgingReadsLittleOfWhatIsRecent) {
 
 TEST_F(PlansAmongTies, TheLeasesOfATokenAreFoundByIt) {
   expect_few_rows(
-      "lease", kRounds * 4, [this] { lease_many(); },
+      "running", kRounds * 4, [this] { lease_many(); },
       [this] {
         for (int i = 0; i < kRounds; ++i) {
           const Uuid token{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, static_cast<std::uint8_t>(i)}};

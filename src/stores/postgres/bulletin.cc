@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "stores/postgres/connection/statements.h"
 
 namespace horae::postgres {
 namespace {
@@ -26,9 +27,7 @@ constexpr Duration kTestAgain = std::chrono::minutes(1);
 constexpr Duration kFirstPause = std::chrono::milliseconds(50);
 constexpr Duration kLongestPause = std::chrono::seconds(10);
 
-// Nothing of it has to outlive a crash, and all who notify wait for each other's commits: it does not wait for the
-// disk.
-const Sql kNotify{"notify", "select pg_notify('horae', $1), set_config('synchronous_commit', 'off', true)"};
+const Sql kNotify = statement("notify");
 constexpr const char* kListen = "LISTEN horae";
 constexpr const char* kUnlisten = "UNLISTEN horae";
 

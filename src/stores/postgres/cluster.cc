@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stores/postgres/bulletin.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/upkeep_parts.h"
 
@@ -11,61 +12,13 @@ namespace {
 
 constexpr Duration kForgetEach = std::chrono::minutes(10);
 
-// All that a node says and asks each second.
-//   It writes only what has changed or is too old, because ticks may come ten times a second, and names are sorted, so
-//   that two nodes do not wait for each other in a circle.
-//   It reads by primary keys and by delayed_due, lease_expires and run_order, from whose beginnings it takes one row.
-//   Nothing of it has to outlive a crash: it does not wait for the disk, nor for standbys.
-const Sql kTick{
-    "tick",
-    "with wish as materialized (select distinct name from unnest($5::text[]) as w(name)),"
-    " here as ("
-    "  insert into node (id, address, version, wants_hints, started_at, last_seen)"
-    "   select $1, $2, $3, $4, horae_now(), horae_now()"
-    "   where not exists (select from node where id = $1 and address = $2 and version = $3 and wants_hints = $4"
-    "    and last_seen > horae_now() - interval '900 milliseconds')"
-    "   on conflict (id) do update set address = excluded.address, version = excluded.version,"
-    "    wants_hints = excluded.wants_hints, last_seen = excluded.last_seen),"
-    " waiting as ("
-    "  insert into awaited (queue, at)"
-    "   select name, horae_now() from wish where not exists (select from awaited where awaited.queue = wish.name"
-    "    and awaited.at > horae_now() - $6::bigint / 1000 * interval '1 microsecond')"
-    "   order by name on conflict (queue) do update set at = excluded.at)"
-    " select horae_now(), peers.count, peers.want_hints,"
-    "  (select due from delayed order by due limit 1),"
-    "  (select expires from lease order by expires limit 1) is not null,"
-    "  array(select q.name from wish join queue as q on q.name = wish.name and not q.paused"
-    "   cross join lateral (select from run where run.queue = q.no"
-    "    order by run.queue, run.rank, run.at, run.lo + 0 limit 1) as r"
-    "   where not control.stopped order by q.name),"
-    "  control.token_version, set_config('synchronous_commit', 'off', true)"
-    " from control,"
-    "  (select count(*), coalesce(bool_or(wants_hints), false) as want_hints from node"
-    "   where id <> $1 and last_seen >= horae_now() - $7::bigint / 1000 * interval '1 microsecond') as peers"};
-
-const Sql kForgetNodes{"forget_nodes",
-                       "delete from node where last_seen < horae_now() - $1::bigint / 1000 * interval '1 microsecond'"};
-// Names come from workers, and anything may be waited for.
-const Sql kForgetAwaited{"forget_awaited",
-                         "delete from awaited where at < horae_now() - $1::bigint / 1000 * interval '1 microsecond'"
-                         " and not exists (select from queue where queue.name = awaited.queue)"};
-
-const Sql kNodes{"nodes",
-                 "select id, address, version, started_at, last_seen from node"
-                 " where last_seen >= horae_now() - $1::bigint / 1000 * interval '1 microsecond'"
-                 " order by started_at, id collate \"C\""};
-const Sql kLeave{"leave", "delete from node where id = $1"};
-const Sql kLastAwaited{"last_awaited", "select at from awaited where queue = $1"};
-
-// The range of the task by the primary key; those before it by run_order, from the head of the queue on: no more than
-// $2 ranges are read, and each has one task at least.
-const Sql kAhead{"ahead",
-                 "select mine.task - mine.lo + coalesce((select sum(before.hi - before.lo + 1)::bigint from ("
-                 "  select lo, hi from run where run.queue = mine.queue"
-                 "   and (run.rank, run.at, run.lo + 0) < (mine.rank, mine.at, mine.lo)"
-                 "   order by run.queue, run.rank, run.at, run.lo + 0 limit $2::bigint) as before), 0)"
-                 " from (select $1::bigint as task, * from run where lo > $1::bigint - 64 and lo <= $1::bigint"
-                 "  order by lo desc limit 1) as mine where mine.hi >= $1::bigint"};
+const Sql kTick = statement("tick");
+const Sql kForgetNodes = statement("forget_nodes");
+const Sql kForgetAwaited = statement("forget_awaited");
+const Sql kNodes = statement("nodes");
+const Sql kLeave = statement("leave");
+const Sql kLastAwaited = statement("last_awaited");
+const Sql kAhead = statement("ahead");
 
 std::vector<std::string> names_in(const std::vector<std::optional<std::string>>& texts) {
   std::vector<std::string> names;

@@ -89,10 +89,10 @@ TEST_F(ClusterTest, OldNodesAndNamesOfNoQueueAreRemoved) {
 TEST_F(ClusterTest, WhatIsAheadIsFoundWithoutWalkingOverAllThatIsReady) {
   (void)ask("insert into queue (name, retention) values ('work', 0)");
   const std::string crowd =
-      "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries)"
+      "insert into ready (lo, hi, queue, rank, at, updated_at, attempt, tries)"
       " select 10 * i, 10 * i + 1, (select no from queue), i, 0, now(), 0, 0 from generate_series(1, 20000) as i";
   (void)ask("begin; " + crowd + "; rollback");
-  (void)ask("analyze run");  // many pages and no rows, the planner believes
+  (void)ask("analyze ready");  // many pages and no rows, the planner believes
   (void)ask(crowd);
   const TaskId id = parse_uuid("11111111-1111-4111-8111-111111111111").value();
   (void)ask("insert into task_id values ('" + to_string(id) + "', 100001, '')");  // the second of its range
@@ -110,9 +110,9 @@ TEST_F(ClusterTest, WhatIsAheadIsFoundWithoutWalkingOverAllThatIsReady) {
   }
   // The statistics of a session are complete a moment after its end.
   const std::string blocks = "select coalesce(sum(idx_blks_hit + idx_blks_read), 0) from pg_statio_user_indexes where ";
-  while (ask(blocks + "indexrelname = 'run_pkey'") == "0") {
+  while (ask(blocks + "indexrelname = 'ready_pkey'") == "0") {
   }
-  EXPECT_LE(std::stoi(ask(blocks + "indexrelname = 'run_order'")), 20);
+  EXPECT_LE(std::stoi(ask(blocks + "indexrelname = 'ready_order'")), 20);
 }
 
 TEST_F(ClusterTest, TheVersionOfTheTokensIsThatOfTheControlTable) {

@@ -5,11 +5,17 @@
 #include <charconv>
 #include <string>
 
+#include "stores/postgres/connection/statements.h"
+
 namespace horae::postgres {
 namespace {
 
-// Who migrates holds this lock: any number, as long as all versions of Horae use the same.
-constexpr std::int64_t kMigrationLock = 0x686f726165;  // "horae"
+const Sql kLock = statement("migration_lock");
+const Sql kMakeVersion = statement("migration_make_version");
+const Sql kHasVersion = statement("migration_has_version");
+const Sql kVersion = statement("migration_version");
+constexpr const char* kSetVersion =
+    "insert into horae_version (version) values ({0}) on conflict (one) do update set version = {0}";
 
 int number_in(const Rows& rows) {
   int number = 0;
@@ -23,41 +29,36 @@ class Target final : public MigrationTarget {
  public:
   explicit Target(Connection& connection) : connection_(connection) {}
 
-  // Each step takes its own lock: one of a session would be lost behind a pooler that gives each transaction another.
+  // Each step takes its own lock: a session's lock would be lost behind a pooler that gives each transaction another
+  // session.
   Result<void> lock() override { return {}; }
   void unlock() override {}
 
   Result<int> version() override {
-    const auto there = connection_.run_alone("SELECT 1 WHERE to_regclass('horae_version') IS NOT NULL");
+    const auto there = connection_.run_alone(kHasVersion.text);
     if (!there.ok()) return there.error();
     if (there->empty()) return 0;
-    const auto version = connection_.run_alone("SELECT version FROM horae_version");
+    const auto version = connection_.run_alone(kVersion.text);
     if (!version.ok()) return version.error();
     return number_in(*version);
   }
 
   // Three trips in one transaction; after a failure run_alone() rolls it back.
   Result<void> apply(const Migration& migration) override {
-    // The lock comes first and alone, so that what is read after it is what the peer before us has left.
+    // The lock comes first and alone, so that the version is read as the node before this one has left it.
     const auto locked = connection_.run_alone(
-        fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({});"
-                    "CREATE TABLE IF NOT EXISTS horae_version ("
-                    " one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL)",
-                    kMigrationLock));
+        fmt::format("begin isolation level read committed read write; {}; {}", kLock.text, kMakeVersion.text));
     if (!locked.ok()) return locked.error();
-    const auto found = connection_.run_alone("SELECT version FROM horae_version");
+    const auto found = connection_.run_alone(kVersion.text);
     if (!found.ok()) return found.error();
     const int version = number_in(*found);
-    if (version >= migration.version) return finish("COMMIT");  // a peer did it
+    if (version >= migration.version) return finish("commit");  // another node has done it
     if (version != migration.version - 1) {
-      (void)finish("ROLLBACK");
+      (void)finish("rollback");
       return Error{ErrorCode::kInternal,
                    fmt::format("PostgreSQL: the database is at version {}, not {}", version, migration.version - 1)};
     }
-    return finish(
-        fmt::format("{}\n;INSERT INTO horae_version (version) VALUES ({})"
-                    " ON CONFLICT (one) DO UPDATE SET version = EXCLUDED.version; COMMIT",
-                    migration.sql, migration.version));
+    return finish(fmt::format("{}\n;{}; commit", migration.sql, fmt::format(kSetVersion, migration.version)));
   }
 
  private:

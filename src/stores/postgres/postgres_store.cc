@@ -6,19 +6,21 @@
 #include <utility>
 
 #include "store/batches.h"
-#include "stores/postgres/tasks/cancel.h"
-#include "stores/postgres/tasks/claim.h"
-#include "stores/postgres/cluster.h"
-#include "stores/postgres/tasks/exchange.h"
 #include "stores/postgres/cache/database_identity.h"
+#include "stores/postgres/cluster.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/messages.h"
 #include "stores/postgres/migrations.h"
 #include "stores/postgres/queues.h"
+#include "stores/postgres/tasks/cancel.h"
+#include "stores/postgres/tasks/claim.h"
+#include "stores/postgres/tasks/exchange.h"
+#include "stores/postgres/tasks/purge.h"
 #include "stores/postgres/tasks/reader.h"
 #include "stores/postgres/tasks/settle.h"
 #include "stores/postgres/tasks/submit.h"
-#include "stores/postgres/tokens.h"
 #include "stores/postgres/tasks/upkeep.h"
+#include "stores/postgres/tokens.h"
 
 namespace horae {
 namespace postgres {
@@ -26,14 +28,16 @@ namespace {
 
 class Tasks final : public TaskStore {
  public:
-  Tasks(Pool& pool, DatabaseIdentity& database, QueueNames& names, Days& days, Floors& floors, const PostgresStoreOptions& options)
+  Tasks(Pool& pool, DatabaseIdentity& database, QueueNames& names, Days& days, Floors& floors,
+        const PostgresStoreOptions& options)
       : database_(database),
         submitter_(pool, names, days, floors, known_),
         claimer_(pool, names, floors, known_),
         settler_(pool, floors, known_),
         exchanger_(pool, settler_, submitter_, claimer_, floors, known_),
         canceller_(pool, floors),
-        upkeep_(pool, days, floors, options.purge_delay),
+        upkeep_(pool, floors),
+        purger_(pool, days, options.purge_delay),
         reader_(pool) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
@@ -76,7 +80,7 @@ class Tasks final : public TaskStore {
     return database_.run([&] { return upkeep_.expire_leases(wish); });
   }
   Result<PurgeOutcome> purge(std::size_t max) override {
-    return database_.run([&] { return upkeep_.purge(max); });
+    return database_.run([&] { return purger_.purge(max); });
   }
   Result<std::vector<std::optional<Task>>> get(std::span<const TaskId> ids) override {
     const auto any = [](const TaskId&) { return Result<void>(); };
@@ -101,6 +105,7 @@ class Tasks final : public TaskStore {
   Exchanger exchanger_;
   Canceller canceller_;
   Upkeep upkeep_;
+  Purger purger_;
   Reader reader_;
 };
 
@@ -205,9 +210,7 @@ class PostgresStore final : public Store {
 };
 
 Result<std::string> describe(Connection& connection) {
-  const auto where = connection.run_alone(
-      "select current_setting('server_version'), current_database(),"
-      " (select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum'))::text");
+  const auto where = connection.run_alone(statement("describe_server").text);
   if (!where.ok()) return where.error();
   const Row row = (*where)[0];
   return fmt::format("postgresql {} database {}, {} synchronous standbys", row.text(0), row.text(1), row.text(2));

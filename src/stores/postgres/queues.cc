@@ -4,47 +4,27 @@
 
 #include "model/task.h"
 #include "store/submission.h"
-#include "stores/postgres/layout/tally.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/time.h"
+#include "stores/postgres/layout/tally.h"
 
 namespace horae::postgres {
 namespace {
 
 constexpr std::int64_t kLongTally = 1'000;  // rows that are worth adding up
 
-const Sql kNow{"queues_now", "SELECT horae_now(), (SELECT count(*) FROM tally)"};
+const Sql kNow = statement("queues_now");
+const Sql kAll = statement("queues_all");
+const Sql kLockRow = statement("queues_lock_row");
+const Sql kChange = statement("queues_change");
+const Sql kSetStopped = statement("queues_set_stopped");
+const Sql kStopped = statement("queues_stopped");
+const Sql kClosed = statement("queues_closed");
+const Sql kNewWorker = statement("queues_new_worker");
 
-// Walks over all live ranges: it is asked by people and metrics, not by transitions. Numeric sums are made bigint.
-const Sql kAll{
-    "queues_all",
-    "SELECT name, paused, rate, retention, scheduled, ready, running, completed, aborted, cancelled, oldest"
-    " FROM queue"
-    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS scheduled FROM delayed GROUP BY queue) AS d ON d.queue = no"
-    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS ready, min(at) AS oldest FROM run GROUP BY queue) AS r"
-    " ON r.queue = no"
-    " LEFT JOIN (SELECT queue, sum(hi - lo + 1)::bigint AS running FROM lease GROUP BY queue) AS l ON l.queue = no"
-    " LEFT JOIN (SELECT queue,"
-    " (sum(n) FILTER (WHERE state = 3))::bigint AS completed,"
-    " (sum(n) FILTER (WHERE state = 4))::bigint AS aborted,"
-    " (sum(n) FILTER (WHERE state = 5))::bigint AS cancelled FROM tally GROUP BY queue) AS t ON t.queue = no"
-    " ORDER BY name COLLATE \"C\""};
+// As in queues_all.
 static_assert(static_cast<int>(State::kCompleted) == 3 && static_cast<int>(State::kAborted) == 4 &&
               static_cast<int>(State::kCancelled) == 5);
-
-// By the primary key. Whoever else configures this queue waits, so that no change is made upon what was there before.
-const Sql kLockRow{"queues_lock_row",
-                   "SELECT paused, base, rate, since, retention, horae_now() FROM queue WHERE no = $1 FOR UPDATE"};
-const Sql kChange{"queues_change",
-                  "UPDATE queue SET paused = $2, base = $3, rate = $4, since = $5, retention = $6 WHERE no = $1"};
-
-const Sql kSetStopped{"queues_set_stopped", "UPDATE control SET stopped = $1 WHERE stopped <> $1"};
-const Sql kStopped{"queues_stopped", "SELECT stopped FROM control"};
-// By the unique index on the name.
-const Sql kClosed{"queues_closed",
-                  "SELECT w.name FROM unnest($1::text[]) WITH ORDINALITY AS w(name, place) CROSS JOIN control"
-                  " WHERE control.stopped OR EXISTS (SELECT FROM queue WHERE queue.name = w.name AND queue.paused)"
-                  " ORDER BY w.place"};
-const Sql kNewWorker{"queues_new_worker", "SELECT nextval('worker_number')"};
 
 // Columns as in kAll. What no row was found for is null, which reads as 0.
 QueueInfo read_queue(const Row& row, Instant now) {

@@ -104,7 +104,7 @@ TEST_F(QueueNamesTest, ManyNodesMakeExactlyAsManyAsThereMayBe) {
 TEST_F(QueuesTest, CountRangesAndSumTheTally) {
   const int a = names_.find_or_make({"a", "b"}).value().at("a");
   const std::string no = std::to_string(a);
-  ask("INSERT INTO run (lo, hi, queue, rank, at, updated_at, attempt, tries) VALUES"
+  ask("INSERT INTO ready (lo, hi, queue, rank, at, updated_at, attempt, tries) VALUES"
       " (0, 63, " +
       no +
       ", 0, extract(epoch FROM now())::bigint - 100, now(), 0, 0),"

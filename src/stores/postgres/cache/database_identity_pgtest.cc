@@ -236,8 +236,8 @@ TEST_P(OtherDatabase, UnderLoadEveryTaskLiesInTheQueueThatItWasFor) {
 
   EXPECT_EQ(ask("SELECT count(*) FROM task LEFT JOIN queue ON queue.no = task.queue WHERE name IS DISTINCT FROM spec"),
             "0");
-  EXPECT_EQ(ask("SELECT count(*) FROM task WHERE NOT EXISTS (SELECT FROM run WHERE task.seq BETWEEN lo AND hi"
-                " AND run.queue = task.queue)"),
+  EXPECT_EQ(ask("SELECT count(*) FROM task WHERE NOT EXISTS (SELECT FROM ready WHERE task.number BETWEEN lo AND hi"
+                " AND ready.queue = task.queue)"),
             "0");
   std::string last;
   for (const Thread& each : threads) last += (last.empty() ? "'" : ", '") + each.last + "'";
@@ -377,13 +377,13 @@ TEST_F(LostQueueRow, NoTaskIsTakenThatWasNotThere) {
 
 TEST_F(LostQueueRow, ATaskThatIsDueIsNotLostAndHoldsNobodyUp) {
   ask("INSERT INTO queue (no, name, retention) OVERRIDING SYSTEM VALUE VALUES (1000, 'other', 0)");
-  ask("INSERT INTO delayed (lo, hi, due, queue, priority, updated_at, attempt, tries)"
+  ask("INSERT INTO scheduled (lo, hi, due, queue, priority, updated_at, attempt, tries)"
       " VALUES (1, 1, now() - interval '2 seconds', 1, 0, now(), 0, 0),"
       " (2, 2, now() - interval '1 second', 1000, 0, now(), 0, 0)");
   const auto promoted = node_.store().tasks().promote_due(10);
   ASSERT_TRUE(promoted.ok()) << promoted.error().message;
-  EXPECT_EQ(ask("SELECT string_agg(lo::text, ' ' ORDER BY lo) FROM run"), "1 2");
-  EXPECT_EQ(ask("SELECT count(*) FROM delayed"), "0");
+  EXPECT_EQ(ask("SELECT string_agg(lo::text, ' ' ORDER BY lo) FROM ready"), "1 2");
+  EXPECT_EQ(ask("SELECT count(*) FROM scheduled"), "0");
 }
 
 }  // namespace

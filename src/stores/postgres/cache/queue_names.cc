@@ -8,24 +8,15 @@
 #include "model/task.h"
 #include "store/queue_store.h"
 #include "store/submission.h"
+#include "stores/postgres/connection/statements.h"
 
 namespace horae::postgres {
 namespace {
 
-const Sql kFind{"queue_find", "SELECT name, no FROM queue WHERE name = ANY ($1)"};
-
-const Sql kNameOf{"queue_name_of", "SELECT name FROM queue WHERE no = $1"};
-
-// Nobody else makes or changes a queue until the end of the transaction; readers, and those who lock a row to configure
-// it, go on. So the count below is exact.
-const Sql kLock{"queue_lock", "LOCK TABLE queue IN SHARE ROW EXCLUSIVE MODE"};
-
-// $1 names, each once; $2 rate; $3 retention; $4 how many queues there may be.
-const Sql kMake{"queue_make",
-                "INSERT INTO queue (name, rate, retention)"
-                " SELECT name, $2, $3 FROM unnest($1) WITH ORDINALITY AS wanted (name, place)"
-                " WHERE NOT EXISTS (SELECT FROM queue WHERE queue.name = wanted.name)"
-                " ORDER BY place LIMIT greatest($4 - (SELECT count(*) FROM queue), 0)"};
+const Sql kFind = statement("queue_find");
+const Sql kNameOf = statement("queue_name_of");
+const Sql kLock = statement("queue_lock");
+const Sql kMake = statement("queue_make");
 
 QueueNumbers read_numbers(const Rows& rows) {
   QueueNumbers numbers;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "stores/postgres/connection/statements.h"
 
 namespace horae::postgres {
 namespace {
@@ -19,33 +20,12 @@ constexpr int kSilenceMilliseconds = 30'000;
 constexpr int kForEver = -1;
 constexpr int kBinary = 1;
 
-// What every session needs. Generic plans, because ours do not depend on the values, and planning costs more than the
-// statements do; no JIT, which takes milliseconds to win microseconds. A node that dies or stands still in the middle
-// of a transaction, without a word to the server, keeps its locks for 20 s, not for hours.
-// Plain index scans instead of bitmaps, which cost more for a few rows and never mark the entries of rows that are
-// gone. Isolation and access are for transactions without BEGIN.
-constexpr const char* kSettings =
-    "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;"
-    " SET timezone = 'UTC'; SET idle_in_transaction_session_timeout = '20s';"
-    " SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = off";
-constexpr const char* kIncarnation =
-    "extract(epoch from pg_postmaster_start_time())::text || '/' ||"
-    " (SELECT oid::text FROM pg_database WHERE datname = current_database())";
-
-// Behind a pooler settings must not outlive the transaction, and each transaction may come to another server: one that
-// is not the expected one makes it fail, by a text that is no number. Statements are planned each time there, with
-// their values.
-constexpr std::string_view kSettingsPooled =
-    "SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true),"
-    " set_config('enable_bitmapscan', 'off', true), set_config('timezone', 'UTC', true),"
-    " set_config('idle_in_transaction_session_timeout', '20s', true),"
-    " CASE WHEN {0} = '{1}' THEN 0 ELSE ('Horae expected {1} and found ' || {0})::integer END";
 constexpr std::string_view kNoNumber = "22P02";
 // What must be on so that an acknowledged task survives a crash of the server.
 constexpr std::array kDurability = {"fsync", "full_page_writes", "synchronous_commit"};
-constexpr std::string_view kAskServer =
-    "SELECT pg_backend_pid(), current_setting('fsync'), current_setting('full_page_writes'),"
-    " current_setting('synchronous_commit'), {}";
+const Sql kAskServer = statement("ask_server");
+const Sql kSessionSettings = statement("session_settings");
+const Sql kTransactionSettings = statement("transaction_settings");
 constexpr const char* kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 constexpr const char* kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -111,7 +91,7 @@ Result<void> Connection::set_up() {
   if (PQsetnonblocking(handle_.get(), 1) != 0) {
     return Error{ErrorCode::kInternal, fmt::format("PostgreSQL: no connection without blocking: {}", message())};
   }
-  const auto told = ask(fmt::format(kAskServer, kIncarnation), kSilenceMilliseconds);
+  const auto told = ask(kAskServer.text, kSilenceMilliseconds);
   if (!told.ok()) return told.error();
   if (told->empty()) return Error{ErrorCode::kUnavailable, "PostgreSQL does not say which server it is"};
   const Row server = (*told)[0];
@@ -121,10 +101,8 @@ Result<void> Connection::set_up() {
     if (server.view(i + 1) == "off") unsafe_settings_.emplace_back(kDurability[static_cast<std::size_t>(i)]);
   }
   incarnation_ = server.text(kDurability.size() + 1);
-  if (pooled_) {
-    settings_pooled_ = fmt::format(kSettingsPooled, kIncarnation, incarnation_);
-  } else if (auto set = ask(kSettings, kSilenceMilliseconds); !set.ok()) {
-    return set.error();
+  if (!pooled_) {
+    if (auto set = ask(kSessionSettings.text, kSilenceMilliseconds); !set.ok()) return set.error();
   }
   if (PQenterPipelineMode(handle_.get()) != 1) {
     return Error{ErrorCode::kInternal, fmt::format("PostgreSQL: no pipeline: {}", message())};
@@ -251,7 +229,7 @@ Transaction::Transaction(Connection& connection, Kind kind)
     : connection_(connection),
       kind_(kind == Kind::kOneTrip && (connection.pooled() || connection.before_commit_) ? Kind::kChange : kind) {
   if (kind_ == Kind::kChange || kind_ == Kind::kSnapshot) send_plain(kind == Kind::kSnapshot ? kBeginSnapshot : kBegin);
-  if (connection_.pooled()) send_plain(connection_.settings_pooled_.c_str(), Pending::Kind::kSettings);
+  if (connection_.pooled()) send_settings();
 }
 
 Transaction::~Transaction() {
@@ -272,16 +250,29 @@ void Transaction::fail(Error error) {
 
 void Transaction::send_plain(const char* text, Pending::Kind kind) {
   if (failure_) return;
-  pg_conn* handle = connection_.handle_.get();
-  int sent = 0;
-  if (connection_.pooled()) {
-    sent = PQsendQueryParams(handle, text, 0, nullptr, nullptr, nullptr, nullptr, kBinary);
-  } else {
-    if (!prepare({.name = text, .text = text}, {})) return;
-    sent = PQsendQueryPrepared(handle, text, 0, nullptr, nullptr, nullptr, kBinary);
+  if (connection_.pooled()) return send_unprepared(text, {}, {.kind = kind, .name = {}});
+  if (!prepare({.name = text, .text = text}, {})) return;
+  if (PQsendQueryPrepared(connection_.handle_.get(), text, 0, nullptr, nullptr, nullptr, kBinary) != 1) {
+    return note_loss();
   }
-  if (sent != 1) return note_loss();
   pending_.push_back({.kind = kind, .name = {}});
+}
+
+void Transaction::send_settings() {
+  send_unprepared(kTransactionSettings.text, Params::of(connection_.incarnation()),
+                  {.kind = Pending::Kind::kSettings, .name = {}});
+}
+
+void Transaction::send_unprepared(const std::string& text, const Params& params, Pending pending) {
+  if (failure_) return;
+  const auto values = params.values();
+  const auto lengths = params.lengths();
+  const std::vector<int> formats(params.size(), kBinary);
+  if (PQsendQueryParams(connection_.handle_.get(), text.c_str(), static_cast<int>(params.size()), params.types().data(),
+                        values.data(), lengths.data(), formats.data(), kBinary) != 1) {
+    return note_loss();
+  }
+  pending_.push_back(std::move(pending));
 }
 
 bool Transaction::prepare(const Sql& sql, const Params& params) {
@@ -303,24 +294,21 @@ std::size_t Transaction::send(const Sql& sql, const Params& params) {
   const std::size_t ticket = answers_.size();
   answers_.emplace_back();
   if (failure_) return ticket;
+  Pending pending{.kind = Pending::Kind::kAnswer, .name = {}, .ticket = ticket};
+  if (connection_.pooled()) {
+    send_unprepared(sql.text, params, std::move(pending));
+    return ticket;
+  }
+  if (!prepare(sql, params)) return ticket;
   const auto values = params.values();
   const auto lengths = params.lengths();
   const std::vector<int> formats(params.size(), kBinary);
-  const int count = static_cast<int>(params.size());
-  pg_conn* handle = connection_.handle_.get();
-  int sent = 0;
-  if (connection_.pooled()) {
-    sent = PQsendQueryParams(handle, sql.text.c_str(), count, params.types().data(), values.data(), lengths.data(),
-                             formats.data(), kBinary);
-  } else {
-    if (!prepare(sql, params)) return ticket;
-    sent = PQsendQueryPrepared(handle, sql.name.c_str(), count, values.data(), lengths.data(), formats.data(), kBinary);
-  }
-  if (sent != 1) {
+  if (PQsendQueryPrepared(connection_.handle_.get(), sql.name.c_str(), static_cast<int>(params.size()), values.data(),
+                          lengths.data(), formats.data(), kBinary) != 1) {
     note_loss();
     return ticket;
   }
-  pending_.push_back({.kind = Pending::Kind::kAnswer, .name = {}, .ticket = ticket});
+  pending_.push_back(std::move(pending));
   return ticket;
 }
 

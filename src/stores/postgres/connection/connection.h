@@ -112,7 +112,6 @@ class Connection {
   Handle handle_;
   bool pooled_ = false;
   std::string incarnation_;
-  std::string settings_pooled_;  // how a transaction begins behind a pooler
   bool database_changed_ = false;
   Patience patience_ = Patience::kEndless;
   std::vector<std::string> unsafe_settings_;
@@ -174,6 +173,8 @@ class Transaction {
   void take_answers();
   bool finish_pending();
   void send_plain(const char* text, Pending::Kind kind = Pending::Kind::kPlain);
+  void send_settings();  // behind a pooler
+  void send_unprepared(const std::string& text, const Params& params, Pending pending);
   bool prepare(const Sql& sql, const Params& params);
   void read(const Pending& pending);
   void note_failure(pg_result* result, Pending::Kind answered);

@@ -1,6 +1,6 @@
 // Statements that take rows as VALUES lists.
 //
-// For a few rows of many columns this is far quicker than an array for each column: PostgreSQL materialises each array
+// For a few rows of many columns this is far faster than an array for each column: PostgreSQL materializes each array
 // of unnest() by itself (17 arrays of 4 elements cost five times as much as the insert). A statement is prepared for 1,
 // 2, 4, ... 64 rows, and any number of rows is sent as a few of these.
 #pragma once
@@ -20,10 +20,12 @@ class ValuesStatement {
  public:
   static constexpr std::size_t kMostRows = 64;  // of one statement
 
-  // `before` and `after` the list; `columns` of each row. `more` follows the values of each row: ", horae_now()". The
-  // first `fixed` parameters belong to the statement, not to the rows.
-  ValuesStatement(const std::string& name, const std::string& before, int columns, const std::string& after,
-                  const std::string& more = "", int fixed = 0);
+  // The statement has one list like `values (:lo, :hi, horae_now())`, which is that of one row: it is repeated for each
+  // row, and its `:names` become parameters in their order, after the $1, $2, ... that the statement has besides.
+  explicit ValuesStatement(const Sql& sql);
+
+  // The statement for that number of rows: 1, 2, 4, ... or 64.
+  const Sql& of_size(std::size_t size) const { return by_size_[static_cast<std::size_t>(std::countr_zero(size))]; }
 
   // `write(row, params)` adds the values of one row. The tickets are those of the statements sent, in order.
   template <typename Rows, typename Write>
@@ -40,8 +42,8 @@ class ValuesStatement {
     return tickets;
   }
 
-  // All rows in one statement; there are kMostRows of them at most. It is filled up with rows that were made by their
-  // default constructor, one at least: the statement must know them. `params` are the fixed ones.
+  // All rows in one statement; there are kMostRows of them at most. The list is filled up with default-constructed rows,
+  // at least one if there are no others: the statement must recognize them. `params` are $1, $2, ...
   template <typename Row, typename Write>
   std::size_t send_as_one(Transaction& transaction, Params params, const std::vector<Row>& rows, Write write) const {
     HORAE_CHECK(rows.size() <= kMostRows, "they go into one statement");
@@ -52,8 +54,6 @@ class ValuesStatement {
   }
 
  private:
-  const Sql& of_size(std::size_t size) const { return by_size_[static_cast<std::size_t>(std::countr_zero(size))]; }
-
   std::vector<Sql> by_size_;  // for 1, 2, 4, ... rows
 };
 

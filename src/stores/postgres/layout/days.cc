@@ -1,13 +1,14 @@
 #include "stores/postgres/layout/days.h"
 
 #include "base/check.h"
+#include "stores/postgres/connection/statements.h"
 
 namespace horae::postgres {
 namespace {
 
-const Sql kNow{"now", "select horae_now()"};
-const Sql kMakeDay{"make_day", "select horae_make_day($1::bigint)"};
-const Sql kTakeBlock{"take_block", "select nextval('number_block')"};
+const Sql kNow = statement("now");
+const Sql kMakeDay = statement("make_day");
+const Sql kTakeBlock = statement("take_block");
 
 constexpr std::int64_t kDaysBefore = 1;
 constexpr std::int64_t kDaysAhead = 2;

@@ -104,7 +104,7 @@ class PostgresDaysTest : public TestDatabase {
   // How many of its three partitions are there.
   int partitions_of(std::int64_t day) {
     int count = 0;
-    for (const std::string table : {"task", "outcome", "trail"}) {
+    for (const std::string table : {"task", "finished", "trail"}) {
       count += ask("SELECT to_regclass('" + table + "_d" + std::to_string(day) + "') IS NOT NULL") == "t" ? 1 : 0;
     }
     return count;
@@ -367,7 +367,7 @@ TEST_F(PostgresDaysTest, ADayInWhichSomethingEndsMeanwhileStays) {
   });
   std::thread purger;
   const auto other = open([&] {
-    if (purger.joinable() || !is_locked("outcome", day, "RowExclusiveLock")) return true;
+    if (purger.joinable() || !is_locked("finished", day, "RowExclusiveLock")) return true;
     purger = std::thread([&] { EXPECT_EQ(purge(), 0U); });
     EXPECT_TRUE(wait_until_waiting(1));
     return true;

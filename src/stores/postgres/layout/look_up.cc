@@ -1,25 +1,14 @@
 #include "stores/postgres/layout/look_up.h"
 
 #include "base/uuid.h"
+#include "stores/postgres/connection/statements.h"
 
 namespace horae::postgres {
 namespace {
 
-// By the unique index of the day that the id tells, or by the list of ids that tell none.
-const Sql kFindNumbers{
-    "find_numbers",
-    "select w.place, t.seq from unnest($1::uuid[], $2::bigint[], $3::bigint[]) with ordinality as w(id, lo, hi, place)"
-    " cross join lateral ("
-    "  select seq from task where task.id = w.id and task.seq >= w.lo and task.seq <= w.hi"
-    "  union all select seq from task_id where task_id.id = w.id limit 1) as t"};
-
-const Sql kFindStandings{"find_standings",
-                         "select w.seq, p.state, p.attempt, p.owner, p.started_at, p.expires, p.ended_event,"
-                         " coalesce(p.ended_owner, p.owner), p.queue"
-                         " from unnest($1::bigint[]) as w(seq)"
-                         " join place as p on p.lo > w.seq - 64 and p.lo <= w.seq and p.hi >= w.seq"};
-
-const Sql kFindQueueNames{"find_queue_names", "select no, name from queue where no = any($1::integer[])"};
+const Sql kFindNumbers = statement("find_numbers");
+const Sql kFindStandings = statement("find_standings");
+const Sql kFindQueueNames = statement("find_queue_names");
 
 }  // namespace
 

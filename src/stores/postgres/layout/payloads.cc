@@ -3,32 +3,16 @@
 #include <set>
 #include <utility>
 
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
 
 namespace horae::postgres {
 namespace {
 
-// $3 and $4, the lowest and the highest number, let the other days' partitions alone.
-const Sql kPayloads{
-    "payloads",
-    "select t.seq, t.id, t.priority, t.spec from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-    " cross join lateral (select seq, id, priority, spec from task"
-    "  where task.seq >= r.lo and task.seq <= r.hi and task.seq >= $3::bigint and task.seq <= $4::bigint"
-    "  offset 0) as t"};
-
-const Sql kCheckpoints{"checkpoints",
-                       "select p.seq, p.checkpoint from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                       " cross join lateral (select seq, checkpoint from progress"
-                       "  where progress.seq >= r.lo and progress.seq <= r.hi offset 0) as p"
-                       " where p.checkpoint is not null"};
-
-// By lease_token, one token after the other. Ordered by an expression, because the order of the primary key tempts the
-// planner to read all of it.
-const Sql kOfTokens{"of_tokens",
-                    "select l.lo, l.hi, l.queue, l.attempt, l.expires, l.token from unnest($1::uuid[]) as w(token)"
-                    " cross join lateral (select * from lease where lease.token = w.token offset 0) as l"
-                    " order by l.lo + 0"};
+const Sql kPayloads = statement("payloads");
+const Sql kCheckpoints = statement("checkpoints");
+const Sql kOfTokens = statement("of_tokens");
 
 }  // namespace
 

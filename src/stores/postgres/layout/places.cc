@@ -2,14 +2,25 @@
 
 #include <map>
 
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/values.h"
 
 namespace horae::postgres {
 namespace {
 
-// The columns that all places but the outcome begin with, and their values.
-const std::string kLifeColumns = "lo, hi, queue, attempt, tries, max_attempts, recurring, ended_event, ended_owner";
-constexpr int kLifeColumnCount = 9;
+const ValuesStatement kInsertScheduled{statement("insert_scheduled")};
+const ValuesStatement kInsertReady{statement("insert_ready")};
+const ValuesStatement kInsertRunning{statement("insert_running")};
+const ValuesStatement kInsertFinished{statement("insert_finished")};
+const ValuesStatement kCount{statement("count_finished")};
+const Sql kInsertTrail = statement("insert_trail");
+
+const Sql kDeleteScheduled = statement("delete_scheduled");
+const Sql kDeleteReady = statement("delete_ready");
+const Sql kDeleteRunning = statement("delete_running");
+
+const Sql kResetProgress = statement("reset_progress");
+const Sql kForgetProgress = statement("forget_progress");
 
 void add_end(Params& params, const std::optional<AttemptEnd>& ended) {
   params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);
@@ -22,67 +33,17 @@ void add_life(Params& params, const Life& life) {
   add_end(params, life.ended);
 }
 
-const ValuesStatement kInsertDelayed{
-    "insert_delayed",
-    "insert into delayed (" + kLifeColumns +
-        ", due, priority, updated_at)"
-        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
-        " d.ended_owner, d.due, d.priority, coalesce(d.updated_at, horae_now()) from (",
-    kLifeColumnCount + 3, ") as d(" + kLifeColumns + ", due, priority, updated_at)"};
-
-const ValuesStatement kInsertRuns{
-    "insert_runs",
-    "insert into run (" + kLifeColumns +
-        ", run_at, rank, at, updated_at)"
-        " select d.lo, d.hi, d.queue, d.attempt, d.tries, d.max_attempts, d.recurring, d.ended_event,"
-        " d.ended_owner, d.run_at, d.rank, d.at, coalesce(d.updated_at, horae_now()) from (",
-    kLifeColumnCount + 4, ") as d(" + kLifeColumns + ", run_at, rank, at, updated_at)"};
-
-const ValuesStatement kInsertLeases{
-    "insert_leases",
-    "insert into lease (" + kLifeColumns + ", run_at, rank, at, owner, token, length, started_at, expires)",
-    kLifeColumnCount + 8, ""};
-
-const ValuesStatement kInsertOutcomes{
-    "insert_outcomes",
-    "insert into outcome (lo, hi, queue, attempt, tries, run_at, ended_event, ended_owner, state, owner, started_at,"
-    " results, errors, cancel_reason, finished_at)",
-    14, "", ", horae_now()"};
-
-const ValuesStatement kCount{"count", "insert into tally (queue, state, n)", 3, ""};
-
-const Sql kInsertTrail{
-    "insert_trail",
-    "insert into trail (lo, hi, kind, attempt, worker, started_at, at, progress, detail)"
-    " select lo, hi, kind, attempt, worker, started_at, coalesce(at, horae_now()), progress, nullif(detail, '')"
-    " from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::integer[], $5::text[], $6::timestamptz[],"
-    " $7::timestamptz[], $8::double precision[], $9::text[])"
-    " as d(lo, hi, kind, attempt, worker, started_at, at, progress, detail)"};
-
-const Sql kDeleteDelayed{"delete_delayed", "delete from delayed where lo = any($1::bigint[])"};
-const Sql kDeleteRuns{"delete_runs", "delete from run where lo = any($1::bigint[])"};
-const Sql kDeleteLeases{"delete_leases", "delete from lease where lo = any($1::bigint[])"};
-
-const Sql kResetProgress{"reset_progress",
-                         "update progress set progress = null from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                         " where seq >= r.lo and seq <= r.hi and progress is not null"};
-const Sql kForgetProgress{"forget_progress",
-                          "delete from progress using unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-                          " where seq >= r.lo and seq <= r.hi"};
-
 void delete_by_lo(Transaction& transaction, const Sql& sql, const std::vector<std::int64_t>& los) {
   if (!los.empty()) transaction.send(sql, Params::of(los));
 }
 
-void count(Transaction& transaction, std::span<const OutcomeRange> ranges) {
+void count(Transaction& transaction, std::span<const FinishedRange> ranges) {
   std::map<std::pair<int, State>, std::int64_t> counts;
-  for (const OutcomeRange& each : ranges) counts[{each.life.queue, each.state}] += each.life.range.size();
+  for (const FinishedRange& each : ranges) counts[{each.life.queue, each.state}] += each.life.range.size();
   kCount.send(transaction, counts, [](const auto& each, Params& params) {
     params.add(std::int32_t{each.first.first}).add(static_cast<std::int16_t>(each.first.second)).add(each.second);
   });
 }
-
-}  // namespace
 
 Life read_life(const Row& row, int column) {
   Life life{.range = {row.integer(column), row.integer(column + 1)},
@@ -96,14 +57,20 @@ Life read_life(const Row& row, int column) {
   return life;
 }
 
-RunRange read_run(const Row& row, int column) {
+}  // namespace
+
+ScheduledRange read_scheduled(const Row& row) {
+  return {.life = read_life(row, 0), .due = row.instant(10), .priority = row.small(11), .updated_at = row.instant(12)};
+}
+
+ReadyRange read_ready(const Row& row, int column) {
   return {.life = read_life(row, column),
           .rank = row.integer(column + 10),
           .at = row.integer(column + 11),
           .updated_at = row.instant(column + 12)};
 }
 
-LeaseRange read_lease(const Row& row) {
+RunningRange read_running(const Row& row) {
   return {.life = read_life(row, 0),
           .rank = row.integer(10),
           .at = row.integer(11),
@@ -114,35 +81,35 @@ LeaseRange read_lease(const Row& row) {
           .expires = row.instant(16)};
 }
 
-void insert_delayed(Transaction& transaction, std::span<const DelayedRange> ranges) {
-  kInsertDelayed.send(transaction, ranges, [](const DelayedRange& each, Params& params) {
+void insert_scheduled(Transaction& transaction, std::span<const ScheduledRange> ranges) {
+  kInsertScheduled.send(transaction, ranges, [](const ScheduledRange& each, Params& params) {
     add_life(params, each.life);
     params.add(each.due).add(static_cast<std::int16_t>(each.priority)).add(each.updated_at);
   });
 }
 
-void insert_runs(Transaction& transaction, std::span<const RunRange> ranges) {
-  kInsertRuns.send(transaction, ranges, [](const RunRange& each, Params& params) {
+void insert_ready(Transaction& transaction, std::span<const ReadyRange> ranges) {
+  kInsertReady.send(transaction, ranges, [](const ReadyRange& each, Params& params) {
     add_life(params, each.life);
     params.add(each.life.run_at).add(each.rank).add(each.at).add(each.updated_at);
   });
 }
 
-void insert_leases(Transaction& transaction, std::span<const LeaseRange> ranges) {
-  kInsertLeases.send(transaction, ranges, [](const LeaseRange& each, Params& params) {
+void insert_running(Transaction& transaction, std::span<const RunningRange> ranges) {
+  kInsertRunning.send(transaction, ranges, [](const RunningRange& each, Params& params) {
     add_life(params, each.life);
     params.add(each.life.run_at).add(each.rank).add(each.at).add(each.owner).add(each.token).add(each.length);
     params.add(each.started_at).add(each.expires);
   });
 }
 
-void insert_outcomes(Transaction& transaction, std::span<const OutcomeRange> ranges) {
+void insert_finished(Transaction& transaction, std::span<const FinishedRange> ranges) {
   if (ranges.empty()) return;
-  kInsertOutcomes.send(transaction, ranges, [](const OutcomeRange& each, Params& params) {
+  kInsertFinished.send(transaction, ranges, [](const FinishedRange& each, Params& params) {
     const Life& life = each.life;
     params.add(life.range.lo).add(life.range.hi).add(std::int32_t{life.queue}).add(std::int32_t{life.attempt});
     params.add(std::int32_t{life.tries}).add(life.run_at);
-    // Whose the attempt was that ended the task stands in `owner` already.
+    // `owner` is the owner of the attempt that ended the task.
     auto ended = life.ended;
     const bool by_owner = ended && ended->owner == each.owner;
     params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);
@@ -175,14 +142,14 @@ void insert_trail(Transaction& transaction, std::span<const TrailRange> ranges) 
   transaction.send(kInsertTrail, Params::of(lo, hi, kind, attempt, worker, started_at, at, progress, detail));
 }
 
-void delete_delayed(Transaction& transaction, const std::vector<std::int64_t>& los) {
-  delete_by_lo(transaction, kDeleteDelayed, los);
+void delete_scheduled(Transaction& transaction, const std::vector<std::int64_t>& los) {
+  delete_by_lo(transaction, kDeleteScheduled, los);
 }
-void delete_runs(Transaction& transaction, const std::vector<std::int64_t>& los) {
-  delete_by_lo(transaction, kDeleteRuns, los);
+void delete_ready(Transaction& transaction, const std::vector<std::int64_t>& los) {
+  delete_by_lo(transaction, kDeleteReady, los);
 }
-void delete_leases(Transaction& transaction, const std::vector<std::int64_t>& los) {
-  delete_by_lo(transaction, kDeleteLeases, los);
+void delete_running(Transaction& transaction, const std::vector<std::int64_t>& los) {
+  delete_by_lo(transaction, kDeleteRunning, los);
 }
 
 void reset_progress(Transaction& transaction, const std::vector<Range>& ranges, bool also_checkpoint) {

@@ -1,4 +1,5 @@
-// The four places where a task can stand, and the writes to them that the transitions share.
+// Ranges of tasks as the tables of states hold them (migrations/0001_tasks.sql), and the writes to these tables that the
+// transitions share.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace horae::postgres {
 
-// What a range keeps on its way through the tables.
+// What a range keeps when it moves from one table to another.
 struct Life {
   Range range;
   int queue = 0;
@@ -28,24 +29,21 @@ struct Life {
   std::optional<AttemptEnd> ended;
 };
 
-// Scheduled.
-struct DelayedRange {
+struct ScheduledRange {
   Life life;
   Instant due;
   int priority = 0;
   std::optional<Instant> updated_at = std::nullopt;  // nothing: now
 };
 
-// Ready.
-struct RunRange {
+struct ReadyRange {
   Life life;
   std::int64_t rank = 0;
   std::int64_t at = 0;                               // the second in which it became ready
   std::optional<Instant> updated_at = std::nullopt;  // nothing: now
 };
 
-// Running.
-struct LeaseRange {
+struct RunningRange {
   Life life;
   std::int64_t rank = 0;
   std::int64_t at = 0;
@@ -56,11 +54,10 @@ struct LeaseRange {
   Instant expires;
 };
 
-// Smaller ones stand beside each other in one range of finished tasks; a larger one has a row of its own.
+// Results of up to this size share the row of a range of finished tasks; a larger one has a row of its own.
 inline constexpr std::size_t kMostResultBytesInARange = 1024;
 
-// Finished.
-struct OutcomeRange {
+struct FinishedRange {
   Life life;
   State state = State::kCompleted;
   std::optional<std::string> owner;
@@ -70,32 +67,28 @@ struct OutcomeRange {
   std::optional<std::string> cancel_reason;
 };
 
-// How an attempt ended, for the history.
+// Entries of the history.
 struct TrailRange {
   Range range;
   HistoryKind kind = HistoryKind::kAssignment;
   int attempt = 0;
   std::string worker;
-  std::optional<Instant> started_at;  // nothing if another row tells of the assignment
+  std::optional<Instant> started_at;  // nothing if another row has the assignment
   std::optional<Instant> at;          // nothing: now
   std::optional<double> progress;
   std::string detail;
 };
 
-// The columns of a lease that read_lease() expects, in its order.
-inline constexpr char kLeaseColumns[] =
-    "l.lo, l.hi, l.queue, l.attempt, l.tries, l.max_attempts, l.recurring, l.run_at, l.ended_event, l.ended_owner,"
-    " l.rank, l.at, l.owner, l.token, l.length, l.started_at, l.expires";
-LeaseRange read_lease(const Row& row);
-
-// The columns of a run that read_run() expects, in its order, from `column` on.
-inline constexpr char kRunColumns[] =
-    "r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, r.run_at, r.ended_event, r.ended_owner,"
-    " r.rank, r.at, r.updated_at";
-RunRange read_run(const Row& row, int column);
-
-// Reads the columns that runs, leases and delayed ranges share.
-Life read_life(const Row& row, int column);
+// The columns that the tables share; a range that has finished is never read as one.
+//   0 lo, 1 hi, 2 queue, 3 attempt, 4 tries, 5 max_attempts, 6 recurring, 7 run_at, 8 ended_event, 9 ended_owner
+// The statements select them in this order, and after them those of their table:
+//   scheduled: 10 due, 11 priority, 12 updated_at
+//   ready: 10 rank, 11 at, 12 updated_at
+//   running: 10 rank, 11 at, 12 owner, 13 token, 14 length, 15 started_at, 16 expires
+// `column` is the place of the first one.
+ScheduledRange read_scheduled(const Row& row);
+ReadyRange read_ready(const Row& row, int column = 0);
+RunningRange read_running(const Row& row);
 
 // The same for another range.
 template <typename Place>
@@ -105,22 +98,22 @@ Place piece_of(const Place& place, Range range) {
   return piece;
 }
 
-// Each sends one statement, or none for nothing. Their time is the store's, that of the transaction.
-void insert_delayed(Transaction& transaction, std::span<const DelayedRange> ranges);
-void insert_runs(Transaction& transaction, std::span<const RunRange> ranges);
-void insert_leases(Transaction& transaction, std::span<const LeaseRange> ranges);
-void insert_outcomes(Transaction& transaction, std::span<const OutcomeRange> ranges);  // and counts them
+// Each sends one statement for up to 64 ranges, none for no ranges. Their times are those of the store's clock.
+void insert_scheduled(Transaction& transaction, std::span<const ScheduledRange> ranges);
+void insert_ready(Transaction& transaction, std::span<const ReadyRange> ranges);
+void insert_running(Transaction& transaction, std::span<const RunningRange> ranges);
+void insert_finished(Transaction& transaction, std::span<const FinishedRange> ranges);  // and counts them
 void insert_trail(Transaction& transaction, std::span<const TrailRange> ranges);
 
 // By the first number of a range. The caller has locked the rows.
-void delete_delayed(Transaction& transaction, const std::vector<std::int64_t>& los);
-void delete_runs(Transaction& transaction, const std::vector<std::int64_t>& los);
-void delete_leases(Transaction& transaction, const std::vector<std::int64_t>& los);
+void delete_scheduled(Transaction& transaction, const std::vector<std::int64_t>& los);
+void delete_ready(Transaction& transaction, const std::vector<std::int64_t>& los);
+void delete_running(Transaction& transaction, const std::vector<std::int64_t>& los);
 
-// Progress starts anew; the checkpoint stays, or goes as well.
+// Progress begins again at 0; the checkpoint stays, or is deleted as well.
 void reset_progress(Transaction& transaction, const std::vector<Range>& ranges, bool also_checkpoint);
 
-// Errors as OutcomeRange keeps them (code, args and description of each), and back.
+// Errors as FinishedRange keeps them (code, args and description of each), and back.
 std::vector<std::string> texts_of(const std::vector<TaskError>& errors);
 std::vector<TaskError> read_errors(const Row& row, int column);
 

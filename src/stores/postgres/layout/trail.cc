@@ -2,23 +2,15 @@
 
 #include <algorithm>
 
+#include "stores/postgres/connection/statements.h"
+
 namespace horae::postgres {
 namespace {
 
-// Late results of one task come one after the other, and a purge does not come between: what is not found is gone.
-const Sql kLockLate{"lock_late",
-                    "select t.seq from task as t where t.seq = any($1::bigint[]) order by t.seq for no key update"};
-
-const Sql kReadTrail{"read_trail",
-                     "select w.seq, t.attempt, t.started_at is not null, t.worker from unnest($1::bigint[]) as w(seq)"
-                     " join trail as t on t.lo > w.seq - 64 and t.lo <= w.seq and t.hi >= w.seq"
-                     " where t.kind = 4 or (t.kind >= 0 and t.started_at is not null)"};
-
-const Sql kForgetAssignments{"forget_assignments",
-                             "delete from trail using unnest($1::bigint[], $2::integer[]) as d(seq, attempt)"
-                             " where trail.lo = d.seq and trail.kind = 0 and trail.attempt = d.attempt"};
-
-const Sql kPrune{"prune_trail", "select horae_prune_trail($1::bigint)"};
+const Sql kLockLate = statement("lock_late");
+const Sql kReadTrail = statement("read_trail");
+const Sql kForgetAssignments = statement("forget_assignments");
+const Sql kPrune = statement("prune_trail");
 
 // How often the past of a task is pruned.
 constexpr int kAttemptsBetweenPrunes = 128;

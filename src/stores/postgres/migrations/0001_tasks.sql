@@ -1,24 +1,26 @@
--- Tasks, queues and what is said to the whole cluster. See docs/internals/adr/0007-postgres-layout.md for why the tables are cut this way.
+-- Tasks and queues. docs/internals/adr/0007-postgres-layout.md says why the tables are cut this way.
 --
--- A task has a number, `seq`: its day (days since 1970) << 40 | a counter. Where the task stands is told by which table holds the
--- range [lo, hi] with its number: delayed (scheduled), run (ready), lease (running) or outcome (finished), always exactly one. A
--- range has at most 64 tasks, and all that changes about them is alike. Transitions move ranges.
+-- A task has a number: its day (days since 1970) << 40 | a counter. Its state is the table that holds a range [lo, hi] with that
+-- number: scheduled, ready, running or finished, always exactly one. A range has at most 64 tasks, and all of its other columns are
+-- the same for each of them. Transitions move ranges between these tables.
 --
 -- Durations are nanoseconds. States and events are the numbers of State and Event in src/model/state.h (scheduled 0, ready 1,
 -- running 2, completed 3, aborted 4, cancelled 5): never renumber those.
 
--- The store's clock: all SQL asks this one. Tests replace it.
+-- The store's clock: every statement reads this one. Tests replace it.
 create function horae_now() returns timestamptz language sql stable as 'select now()';
 
+-- One row.
 create table control (
-  one     boolean primary key default true check (one),
-  stopped boolean not null default false,  -- the scheduler: nothing is claimed
-  stamp   timestamptz                      -- when a monitor last looked
+  one           boolean primary key default true check (one),
+  stopped       boolean not null default false,  -- the scheduler: nothing is claimed
+  stamp         timestamptz,                     -- the last pass of a monitor
+  token_version bigint not null default 0        -- rises with each change of an API token
 );
 insert into control default values;
 
 create sequence worker_number;
--- A node takes numbers for tasks in blocks of 4,096: seq = day << 40 | block << 12 | place in the block.
+-- A node takes numbers for tasks in blocks of 4,096: number = day << 40 | block << 12 | place in the block.
 create sequence number_block minvalue 0 maxvalue 268435455 cycle;
 
 create table queue (
@@ -31,17 +33,17 @@ create table queue (
   retention bigint not null
 );
 
--- How many tasks have finished, as differences: each transaction adds its own row, and the upkeep adds them up. Nobody waits for
--- anybody.
+-- How many tasks have finished, as differences: each transaction adds rows of its own, and the upkeep adds them up. So no
+-- transaction waits for another one.
 create table tally (
   queue integer not null,
   state smallint not null,
   n     bigint not null
 );
 
--- What a client asked for: written once. One partition for each day. Null stands for the default.
+-- What the client submitted: written once. One partition for each day. Null stands for the default.
 create table task (
-  seq          bigint not null,
+  number       bigint not null,
   id           uuid not null,
   created_at   timestamptz not null,
   queue        integer not null,
@@ -56,30 +58,35 @@ create table task (
   retry_factor double precision,
   retry_cap    bigint,
   retry_jitter double precision,
-  primary key (seq)
-) partition by range (seq);
+  primary key (number)
+) partition by range (number);
 
--- Keys are unique across days, and so are ids that do not tell their day: those that clients chose. The digest is that of the
--- request, to tell a repetition from a conflict.
+-- Keys are unique across days, and so are ids from which the day cannot be derived: those that clients chose. The digest is that of
+-- the request, to tell a repetition from a conflict.
 create table task_key (
   queue  integer not null,
   key    text not null,
-  seq    bigint not null,
+  number bigint not null,
   digest bytea not null,
   primary key (queue, key)
 );
 create table task_id (
   id     uuid primary key,
-  seq    bigint not null,
+  number bigint not null,
   digest bytea not null
 );
 
--- The four places of a task. Columns that they share:
+-- The four tables of states. Columns that they share:
 --   attempt, tries, max_attempts, recurring   of the task; no limit is null
 --   run_at                                    when it was due; null: as its task row says
 --   ended_event, ended_owner                  how the newest attempt that has ended did so, and whose it was
+--
+-- Their secondary indexes have the number as the expression (lo + 0), and statements order by `lo + 0`. It is there for the order
+-- among rows with equal first columns, of which there may be many, and must be of no use for finding a number: a table that looked
+-- empty to the last analyze would tempt the planner to look for a number there, by reading the index from one end to the other with
+-- all entries of rows that are gone.
 
-create table delayed (
+create table scheduled (
   lo           bigint primary key,
   hi           bigint not null,
   due          timestamptz not null,
@@ -94,9 +101,9 @@ create table delayed (
   ended_owner  text,
   check (hi >= lo and hi < lo + 64)
 );
-create index delayed_due on delayed (due, lo);
+create index scheduled_due on scheduled (due, (lo + 0));
 
-create table run (
+create table ready (
   lo           bigint primary key,
   hi           bigint not null,
   queue        integer not null,
@@ -112,9 +119,9 @@ create table run (
   ended_owner  text,
   check (hi >= lo and hi < lo + 64)
 );
-create index run_order on run (queue, rank, at, lo);
+create index ready_order on ready (queue, rank, at, (lo + 0));
 
-create table lease (
+create table running (
   lo           bigint primary key,
   hi           bigint not null,
   queue        integer not null,
@@ -124,7 +131,7 @@ create table lease (
   tries        integer not null,
   owner        text not null,
   token        uuid not null,
-  length       bigint not null,
+  length       bigint not null,  -- of the lease
   started_at   timestamptz not null,
   expires      timestamptz not null,
   max_attempts integer,
@@ -134,10 +141,11 @@ create table lease (
   ended_owner  text,
   check (hi >= lo and hi < lo + 64)
 );
-create index lease_expires on lease (expires, lo);
+create index running_expires on running (expires, (lo + 0));
+create index running_token on running (token);  -- each claim with a worker's own token first reads what is leased under it
 
--- The same days as task.
-create table outcome (
+-- Partitions by day, as for task.
+create table finished (
   lo            bigint not null,
   hi            bigint not null,
   queue         integer not null,
@@ -156,61 +164,73 @@ create table outcome (
   primary key (lo),
   check (hi >= lo and hi < lo + 64)
 ) partition by range (lo);
-create index outcome_queue on outcome (queue, lo);
-create index outcome_finished on outcome using brin (finished_at);
+create index finished_queue on finished (queue, (lo + 0));
+create index finished_time on finished using brin (finished_at);
 
--- The past of the tasks' leases, in the order of `no`. The assignment of the present attempt is told by the lease or the outcome; a
--- row that ends an attempt also tells when it began. The same days as task.
-create sequence trail_number;
+-- The tokens of claims that a worker may repeat, each from the claim that got something on: see ClaimWish::once in
+-- src/store/lease.h. Those that are old, and under which nothing is leased, are deleted.
+create table claim_token (
+  token      uuid primary key,
+  claimed_at timestamptz not null
+);
+create index claim_token_age on claim_token (claimed_at);
+
+-- The history of the tasks' attempts, in the order of `no`. The assignment of the present attempt follows from running or finished; a
+-- row that ends an attempt also says when it began. Partitions by day, as for task.
+create sequence trail_no;
 create table trail (
   lo         bigint not null,
   hi         bigint not null,
-  no         bigint not null default nextval('trail_number'),
+  no         bigint not null default nextval('trail_no'),
   kind       smallint not null,  -- HistoryKind in src/model/history.h; -1: so many entries as `attempt` says were dropped
   attempt    integer not null,
   worker     text not null,
   at         timestamptz not null,
-  started_at timestamptz,        -- null if another row tells of the assignment
+  started_at timestamptz,        -- null if the assignment is in another row
   progress   double precision,
   detail     text,
   primary key (lo, no)
 ) partition by range (lo);
 
--- Keeps the past of one task bounded: the first 16 rows and the newest 112 stay, and the number of entries between is kept in a row
--- with the number 0. A row that also tells of an assignment is two entries.
-create function horae_prune_trail(task_seq bigint) returns void language sql as $$
+-- Keeps the history of one task bounded: the first 16 rows and the newest 112 stay, and the number of entries between is kept in a
+-- row whose `no` is 0. A row that also holds an assignment is two entries.
+create function horae_prune_trail(task_number bigint) returns void language sql as $$
   with held as (
     select no, kind, started_at, row_number() over (order by no) as place, count(*) over () as total
-      from trail where lo = task_seq and hi = task_seq and kind >= 0
+      from trail
+     where lo = task_number and hi = task_number and kind >= 0
   ), dropped as (
-    delete from trail using held
-      where trail.lo = task_seq and trail.no = held.no and held.place > 16 and held.place <= held.total - 112
-      returning case when held.kind <> 0 and held.started_at is not null then 2 else 1 end as entries
+    delete from trail
+     using held
+     where trail.lo = task_number and trail.no = held.no and held.place > 16 and held.place <= held.total - 112
+    returning case when held.kind <> 0 and held.started_at is not null then 2 else 1 end as entries
   )
   insert into trail (lo, hi, no, kind, attempt, worker, at)
-    select task_seq, task_seq, 0, -1, sum(entries), '', horae_now() from dropped having count(*) > 0
-    on conflict (lo, no) do update set attempt = trail.attempt + excluded.attempt
+  select task_number, task_number, 0, -1, sum(entries), '', horae_now()
+    from dropped
+  having count(*) > 0
+      on conflict (lo, no) do update set attempt = trail.attempt + excluded.attempt
 $$;
 
 -- Of tasks that reported any.
 create table progress (
-  seq        bigint primary key,
-  attempt    integer not null,      -- that reported last
-  progress   double precision,      -- null: 0
+  number     bigint primary key,
+  attempt    integer not null,  -- that reported last
+  progress   double precision,  -- null: 0
   checkpoint text,
   updated_at timestamptz not null
 );
 
 -- The result of the last turn of a recurring task.
 create table turn (
-  seq    bigint primary key,
+  number bigint primary key,
   result text not null
 );
 
 -- Small tables with a lot of traffic: clean them before they grow.
-alter table delayed set (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
-alter table run set (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
-alter table lease set (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+alter table scheduled set (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+alter table ready set (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+alter table running set (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 alter table tally set (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
 -- ---- Days ----
@@ -220,7 +240,7 @@ create table day (
   no bigint primary key  -- days since 1970
 );
 
--- Makes the partitions of a day, if they are not there. Attaching locks out nobody who works.
+-- Makes the partitions of a day unless they exist. Attaching them locks out no statement that works on other days.
 create function horae_make_day(day_no bigint) returns void language plpgsql as $$
 declare
   parent text;
@@ -229,7 +249,7 @@ begin
   if exists (select from day where no = day_no) then
     return;
   end if;
-  foreach parent in array array['task', 'outcome', 'trail'] loop
+  foreach parent in array array['task', 'finished', 'trail'] loop
     execute format('create table %s_d%s (like %s including defaults including constraints)', parent, day_no, parent);
     if parent = 'task' then
       execute format('create unique index on task_d%s (id)', day_no);
@@ -240,68 +260,69 @@ begin
   insert into day values (day_no);
 end $$;
 
-create function horae_day_lives(first_seq bigint, end_seq bigint) returns boolean language sql as $$
-  select exists (select from run where lo >= first_seq and lo < end_seq)
-      or exists (select from delayed where lo >= first_seq and lo < end_seq)
-      or exists (select from lease where lo >= first_seq and lo < end_seq)
+-- True if a task of these numbers has not finished.
+create function horae_day_lives(first_number bigint, end_number bigint) returns boolean language sql as $$
+  select exists (select from ready where lo >= first_number and lo < end_number)
+      or exists (select from scheduled where lo >= first_number and lo < end_number)
+      or exists (select from running where lo >= first_number and lo < end_number)
 $$;
 
--- Drops a day in which nothing lives and everything has been finished for longer than the retention of its queue. Answers how many
--- tasks went with it; null if it must stay. Fails with lock_not_available, and has done nothing, if somebody works there just now.
+-- Drops a day in which all tasks have been finished for longer than the retention of their queues. Returns how many tasks were
+-- dropped with it; null if it must stay. Fails with lock_not_available, and has done nothing, if a transaction works in that day.
 create function horae_drop_day(day_no bigint) returns bigint language plpgsql as $$
 declare
-  first_seq bigint := day_no << 40;
-  end_seq   bigint := (day_no + 1) << 40;
-  alive     boolean;
-  purged    bigint;
+  first_number bigint := day_no << 40;
+  end_number   bigint := (day_no + 1) << 40;
+  alive        boolean;
+  purged       bigint;
 begin
-  -- One node at a time; a peer may have dropped the day since it was listed.
+  -- One node at a time; another one may have dropped the day since it was listed.
   if not pg_try_advisory_xact_lock(7205759403792795) or not exists (select from day where no = day_no) then
     return null;
   end if;
-  execute format('select exists (select from outcome_d%s o join queue q on q.no = o.queue where o.finished_at >= horae_now()'
+  execute format('select exists (select from finished_d%s f join queue q on q.no = f.queue where f.finished_at >= horae_now()'
                  || ' - q.retention / 1000 * interval ''1 microsecond'')', day_no) into alive;
-  if alive or horae_day_lives(first_seq, end_seq) then
+  if alive or horae_day_lives(first_number, end_number) then
     return null;
   end if;
 
-  -- All that takes long comes before the locks, which everybody waits for.
-  execute format('select coalesce(sum(hi - lo + 1), 0) from outcome_d%s', day_no) into purged;
-  execute format('insert into tally select queue, state, -sum(hi - lo + 1) from outcome_d%s group by queue, state', day_no);
+  -- All that takes long comes before the locks, for which every other transaction waits.
+  execute format('select coalesce(sum(hi - lo + 1), 0) from finished_d%s', day_no) into purged;
+  execute format('insert into tally select queue, state, -sum(hi - lo + 1) from finished_d%s group by queue, state', day_no);
   execute format('delete from task_key k using task_d%s t where t.key is not null and k.queue = t.queue and k.key = t.key', day_no);
   execute format('delete from task_id i using task_d%s t where i.id = t.id', day_no);
-  delete from progress where seq >= first_seq and seq < end_seq;
-  delete from turn where seq >= first_seq and seq < end_seq;
+  delete from progress where number >= first_number and number < end_number;
+  delete from turn where number >= first_number and number < end_number;
 
-  -- Whoever writes into this day has a lock on its partitions, so that from here on nothing in it comes to life or ends.
+  -- A transaction that writes into this day has a lock on its partitions, so from here on no task of it is stored or finishes.
   perform set_config('lock_timeout', '100ms', true);
-  lock table only task, only outcome, only trail in access exclusive mode;
-  execute format('lock table task_d%s, outcome_d%s, trail_d%s in access exclusive mode', day_no, day_no, day_no);
-  -- What ended while we waited has a time that its transaction began with: an hour is longer than any lasts.
-  execute format('select exists (select from outcome_d%s where finished_at >= horae_now() - interval ''1 hour'')', day_no) into alive;
-  if alive or horae_day_lives(first_seq, end_seq) then
+  lock table only task, only finished, only trail in access exclusive mode;
+  execute format('lock table task_d%s, finished_d%s, trail_d%s in access exclusive mode', day_no, day_no, day_no);
+  -- What finished while this waited has the time at which its transaction began: an hour is longer than any lasts.
+  execute format('select exists (select from finished_d%s where finished_at >= horae_now() - interval ''1 hour'')', day_no) into alive;
+  if alive or horae_day_lives(first_number, end_number) then
     raise exception 'day % came to life', day_no using errcode = 'lock_not_available';
   end if;
-  execute format('drop table task_d%s, outcome_d%s, trail_d%s', day_no, day_no, day_no);
+  execute format('drop table task_d%s, finished_d%s, trail_d%s', day_no, day_no, day_no);
   delete from day where no = day_no;
   return purged;
 end $$;
 
--- Where each task stands, in one shape: at most one row for a number. Join it on lo <= seq and lo > seq - 64 and hi >= seq.
+-- The state of each task, in one shape: at most one row for a number. Join it on lo <= number and lo > number - 64 and hi >= number.
 create view place as
   select lo, hi, 0::smallint as state, queue, attempt, tries, due as run_at, updated_at, null::text as owner,
          null::timestamptz as started_at, null::timestamptz as expires, null::bigint as rank, null::bigint as at, ended_event,
          ended_owner, null::text[] as results, null::text[] as errors, null::text as cancel_reason
-    from delayed
+    from scheduled
   union all
   select lo, hi, 1::smallint, queue, attempt, tries, run_at, updated_at, null, null, null, rank, at, ended_event, ended_owner, null,
          null, null
-    from run
+    from ready
   union all
   select lo, hi, 2::smallint, queue, attempt, tries, run_at, started_at, owner, started_at, expires, rank, at, ended_event,
          ended_owner, null, null, null
-    from lease
+    from running
   union all
   select lo, hi, state, queue, attempt, tries, run_at, finished_at, owner, started_at, null, null, null, ended_event, ended_owner,
          results, errors, cancel_reason
-    from outcome;
+    from finished;

@@ -1,10 +1,10 @@
--- The nodes, and the queues that somebody waits for. Both are written all the time: half of each page is left free, and no column
--- that changes is in an index, so that updates stay in their page.
+-- The nodes, and the queues that claims wait for. Both are written all the time: half of each page is left free, and no column that
+-- changes is in an index, so that updates stay in their page.
 create table node (
   id          text primary key,  -- of this start of the node
   address     text not null,
   version     text not null,
-  wants_hints boolean not null,  -- somebody reads events there
+  wants_hints boolean not null,  -- a client reads events there
   started_at  timestamptz not null,
   last_seen   timestamptz not null
 ) with (fillfactor = 50);
@@ -13,6 +13,3 @@ create table awaited (
   queue text primary key,  -- its name: a queue may be waited for before it exists
   at    timestamptz not null
 ) with (fillfactor = 50);
-
--- Grows with each change of a token.
-alter table control add column token_version bigint not null default 0;

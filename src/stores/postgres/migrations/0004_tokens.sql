@@ -1,4 +1,4 @@
--- Who may call a node, and what for. Secrets are kept nowhere: only their hashes.
+-- API tokens: which clients may call a node, and what for. Only hashes of the secrets are stored.
 create table token (
   id         text primary key,
   name       text not null,

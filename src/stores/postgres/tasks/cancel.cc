@@ -4,56 +4,44 @@
 #include <map>
 #include <set>
 
+#include "stores/postgres/connection/statements.h"
+#include "stores/postgres/layout/effects.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
 
 namespace horae::postgres {
 namespace {
 
-// A task may move from one place to the next while we look for it. Each statement waits for whoever has it; what was
-// found nowhere is looked for again, and at last everybody is kept out for a moment.
-std::string lock_in(const char* table, const std::string& columns) {
-  return "select " + columns + " from unnest($1::bigint[]) as w(seq) cross join lateral (select * from " + table +
-         " as x where x.lo > w.seq - 64 and x.lo <= w.seq and x.hi >= w.seq order by x.lo for update) as r";
-}
+const Sql kLockReady = statement("cancel_lock_ready");
+const Sql kLockRunning = statement("cancel_lock_running");
+const Sql kLockScheduled = statement("cancel_lock_scheduled");
+const Sql kLockAll = statement("cancel_lock_all");
 
-const Sql kLockRuns{"cancel_lock_runs", lock_in("run", kRunColumns)};
-const Sql kLockLeases{"cancel_lock_leases",
-                      "select " + std::string(kLeaseColumns) +
-                          " from unnest($1::bigint[]) as w(seq) cross join lateral (select * from"
-                          " lease as x where x.lo > w.seq - 64 and x.lo <= w.seq and x.hi >= w.seq"
-                          " order by x.lo for update) as l"};
-const Sql kLockDelayed{
-    "cancel_lock_delayed",
-    lock_in("delayed",
-            "r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring, null::timestamptz,"
-            " r.ended_event, r.ended_owner, r.due, r.priority, r.updated_at")};
-const Sql kLockAll{"cancel_lock_all", "lock table run, lease, delayed in share row exclusive mode"};
-
+// A task that was found in no table, because it moved meanwhile, is looked for again; the last look locks the tables.
 constexpr int kMostLooks = 5;
 
-// The places that we hold, by their first numbers.
-template <typename Place>
-using Held = std::map<std::int64_t, Place>;
+// Locked ranges of a table, by their first numbers.
+template <typename Ranged>
+using Held = std::map<std::int64_t, Ranged>;
 
-template <typename Place>
-const Place* place_of(const Held<Place>& held, std::int64_t number) {
+template <typename Ranged>
+const Ranged* find_in(const Held<Ranged>& held, std::int64_t number) {
   auto next = held.upper_bound(number);
   if (next == held.begin()) return nullptr;
-  const Place& place = (--next)->second;
-  return place.life.range.contains(number) ? &place : nullptr;
+  const Ranged& ranged = (--next)->second;
+  return ranged.life.range.contains(number) ? &ranged : nullptr;
 }
 
-// Takes the cancelled numbers out of a range: what is left of it goes into `rest`.
-template <typename Place>
-void cut(const Place& place, const std::set<std::int64_t>& cancelled, std::vector<Place>& rest) {
-  std::int64_t from = place.life.range.lo;
-  for (auto number = cancelled.lower_bound(from); number != cancelled.end() && *number <= place.life.range.hi;
+// Takes the cancelled numbers out of a range; the pieces that are left are added to `rest`.
+template <typename Ranged>
+void cut(const Ranged& ranged, const std::set<std::int64_t>& cancelled, std::vector<Ranged>& rest) {
+  std::int64_t from = ranged.life.range.lo;
+  for (auto number = cancelled.lower_bound(from); number != cancelled.end() && *number <= ranged.life.range.hi;
        ++number) {
-    if (from < *number) rest.push_back(piece_of(place, {from, *number - 1}));
+    if (from < *number) rest.push_back(piece_of(ranged, {from, *number - 1}));
     from = *number + 1;
   }
-  if (from <= place.life.range.hi) rest.push_back(piece_of(place, {from, place.life.range.hi}));
+  if (from <= ranged.life.range.hi) rest.push_back(piece_of(ranged, {from, ranged.life.range.hi}));
 }
 
 class Batch {
@@ -94,82 +82,79 @@ class Batch {
     }
     if (!is_held(*number)) return {.verdict = Verdict::kNotFound};  // purged meanwhile
     cancelled_.insert(*number);
-    outcomes_.push_back(outcome_of(*number, wish));
+    finished_.push_back(finish(*number, wish));
     return {Verdict::kAccepted, State::kCancelled};
   }
 
   void write() {
-    write_place(runs_, insert_runs, delete_runs);
-    write_place(leases_, insert_leases, delete_leases);
-    write_place(delayed_, insert_delayed, delete_delayed);
-    insert_outcomes(transaction_, outcomes_);
+    write_table(ready_, insert_ready, delete_ready);
+    write_table(running_, insert_running, delete_running);
+    write_table(scheduled_, insert_scheduled, delete_scheduled);
+    insert_finished(transaction_, finished_);
   }
 
-  // After the commit. What is left of a range that was cut is not new, but its entry in the index is.
+  // After the commit. The rest of a range that was cut is not new, but its entry in the index is.
   void lower(Floors& floors) const {
-    for (const auto& [lo, run] : runs_) floors.lower(run.life.queue, run.rank);
+    for (const auto& [lo, ready] : ready_) floors.lower(ready.life.queue, ready.rank);
   }
 
  private:
   void lock(const std::vector<std::int64_t>& numbers) {
     const Params params = Params::of(numbers);
-    const std::size_t runs = transaction_.send(kLockRuns, params);
-    const std::size_t leases = transaction_.send(kLockLeases, params);
-    const std::size_t delayed = transaction_.send(kLockDelayed, params);
-    runs_.clear();
-    leases_.clear();
-    delayed_.clear();
+    const std::size_t ready = transaction_.send(kLockReady, params);
+    const std::size_t running = transaction_.send(kLockRunning, params);
+    const std::size_t scheduled = transaction_.send(kLockScheduled, params);
+    ready_.clear();
+    running_.clear();
+    scheduled_.clear();
     if (!transaction_.wait()) return;
-    for (const Row row : transaction_.rows(runs)) runs_.insert_or_assign(row.integer(0), read_run(row, 0));
-    for (const Row row : transaction_.rows(leases)) leases_.insert_or_assign(row.integer(0), read_lease(row));
-    for (const Row row : transaction_.rows(delayed)) {
-      delayed_.insert_or_assign(row.integer(0), DelayedRange{.life = read_life(row, 0),
-                                                             .due = row.instant(10),
-                                                             .priority = row.small(11),
-                                                             .updated_at = row.instant(12)});
-    }
+    for (const Row row : transaction_.rows(ready)) ready_.insert_or_assign(row.integer(0), read_ready(row));
+    for (const Row row : transaction_.rows(running)) running_.insert_or_assign(row.integer(0), read_running(row));
+    for (const Row row : transaction_.rows(scheduled)) scheduled_.insert_or_assign(row.integer(0), read_scheduled(row));
   }
 
-  // Nothing for a task that is not there any more.
+  // Nothing for a task that has been purged.
   std::optional<int> queue_of(std::int64_t number) const {
-    if (const RunRange* run = place_of(runs_, number)) return run->life.queue;
-    if (const LeaseRange* lease = place_of(leases_, number)) return lease->life.queue;
-    if (const DelayedRange* delayed = place_of(delayed_, number)) return delayed->life.queue;
+    if (const ReadyRange* ready = find_in(ready_, number)) return ready->life.queue;
+    if (const RunningRange* running = find_in(running_, number)) return running->life.queue;
+    if (const ScheduledRange* scheduled = find_in(scheduled_, number)) return scheduled->life.queue;
     const auto ended = standings_.find(number);
     return ended == standings_.end() ? std::nullopt : std::optional(ended->second.queue);
   }
 
   bool is_held(std::int64_t number) const {
-    return place_of(runs_, number) || place_of(leases_, number) || place_of(delayed_, number);
+    return find_in(ready_, number) || find_in(running_, number) || find_in(scheduled_, number);
   }
 
-  // A cancel ends the attempt that runs; else the end of the one before stays the newest.
-  OutcomeRange outcome_of(std::int64_t number, const CancelWish& wish) const {
-    OutcomeRange outcome{.life = {}, .state = State::kCancelled, .cancel_reason = wish.reason};
-    if (const LeaseRange* lease = place_of(leases_, number)) {
-      outcome.life = lease->life;
-      outcome.owner = lease->owner;
-      outcome.started_at = lease->started_at;
-      outcome.life.ended = AttemptEnd{Event::kCancel, lease->owner};
-    } else if (const RunRange* run = place_of(runs_, number)) {
-      outcome.life = run->life;
-    } else if (const DelayedRange* delayed = place_of(delayed_, number)) {
-      outcome.life = delayed->life;
-      outcome.life.run_at = delayed->due;
+  FinishedRange finish(std::int64_t number, const CancelWish& wish) const {
+    FinishedRange finished;
+    if (const RunningRange* running = find_in(running_, number)) {
+      finished = finished_after(*running, effect_of(facts_of(*running), Event::kCancel, {}), {});
+    } else if (const ReadyRange* ready = find_in(ready_, number)) {
+      finished = not_started(ready->life, State::kReady);
+    } else if (const ScheduledRange* scheduled = find_in(scheduled_, number)) {
+      finished = not_started(scheduled->life, State::kScheduled);
+      finished.life.run_at = scheduled->due;
     }
-    outcome.life.range = {number, number};
-    return outcome;
+    finished.life.range = {number, number};
+    finished.cancel_reason = wish.reason;
+    return finished;
   }
 
-  template <typename Place, typename Insert, typename Delete>
-  void write_place(const Held<Place>& held, Insert insert, Delete remove) {
+  static FinishedRange not_started(const Life& life, State state) {
+    const Effect effect = effect_of({.state = state, .tries = life.tries}, Event::kCancel, {});
+    return {.life = life_after(life, effect, ""), .state = *effect.state};
+  }
+
+  template <typename Ranged, typename Insert, typename Delete>
+  void write_table(const Held<Ranged>& held, Insert insert, Delete remove) {
     std::vector<std::int64_t> gone;
-    std::vector<Place> rest;
-    for (const auto& [lo, place] : held) {
+    std::vector<Ranged> rest;
+    for (const auto& [lo, ranged] : held) {
       const auto first = cancelled_.lower_bound(lo);
-      if (first == cancelled_.end() || *first > place.life.range.hi) continue;
+      if (first == cancelled_.end() || *first > ranged.life.range.hi) continue;
       gone.push_back(lo);
-      cut(place, cancelled_, rest);
+      cut(ranged, cancelled_, rest);
     }
     remove(transaction_, gone);
     insert(transaction_, rest);
@@ -178,12 +163,12 @@ class Batch {
   Transaction& transaction_;
   std::span<const CancelWish> wishes_;
   std::vector<std::optional<std::int64_t>> numbers_;
-  Held<RunRange> runs_;
-  Held<LeaseRange> leases_;
-  Held<DelayedRange> delayed_;
-  Standings standings_;  // of what had ended before
+  Held<ReadyRange> ready_;
+  Held<RunningRange> running_;
+  Held<ScheduledRange> scheduled_;
+  Standings standings_;  // of tasks that had finished before
   std::set<std::int64_t> cancelled_;
-  std::vector<OutcomeRange> outcomes_;
+  std::vector<FinishedRange> finished_;
 };
 
 }  // namespace

@@ -8,37 +8,17 @@
 #include <unordered_set>
 
 #include "store/bundle.h"
-#include "stores/postgres/tasks/once.h"
-#include "stores/postgres/layout/payloads.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/time.h"
+#include "stores/postgres/layout/payloads.h"
+#include "stores/postgres/tasks/once.h"
 
 namespace horae::postgres {
 namespace {
 
-// In the order of claims, by run_order; a queue in which nothing is ready answers one row of nulls. Pause and stop are
-// conditions of the statement itself. What others have locked is left to them. `fresh` is the highest priority of tasks
-// that this transaction made ready, or null: the floor may lie above them.
-const Sql kLockHeads{
-    "lock_heads",
-    std::string("select horae_now(), q.no, q.base, q.rate, q.since, ") + kRunColumns +
-        " from unnest($1::integer[], $2::bigint[], $3::bigint[], $5::smallint[]) as w(no, floor, most, fresh)"
-        " join queue as q on q.no = w.no and not q.paused"
-        " left join lateral ("
-        "  select * from run where run.queue = q.no and run.rank >= case q.rate when 0 then $4::bigint else "
-        "least(w.floor,"
-        "   q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - w.fresh) end"
-        "  order by run.queue, run.rank, run.at, run.lo + 0 limit w.most for update skip locked) as r on true"
-        " where not (select stopped from control)"};
-
-// Something is ready, but others hold it just now.
-const Sql kWaitForOthers{
-    "wait_for_others",
-    "select r.lo from unnest($1::integer[]) as w(no) join queue as q on q.no = w.no and not q.paused"
-    " cross join lateral (select lo from run where run.queue = q.no"
-    "  order by run.queue, run.rank, run.at, run.lo + 0 limit 1 for update) as r"
-    " where not (select stopped from control) limit 1"};
-const Sql kIsAnyReady{"is_any_ready",
-                      "select exists (select from unnest($1::integer[]) as w(no) join run on run.queue = w.no)"};
+const Sql kLockHeads = statement("lock_heads");
+const Sql kWaitForOthers = statement("wait_for_others");
+const Sql kIsAnyReady = statement("is_any_ready");
 
 std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
   const auto found = fresh.made_ready.find(queue);
@@ -64,7 +44,7 @@ class Claimer::HeadPart final : public ClaimPart {
                              {.wish = &wish(),
                               .queue = queue(),
                               .floor = look_.floor,
-                              .most = claimer_.runs_for(wish().max),
+                              .most = claimer_.ranges_for(wish().max),
                               .made_ready = highest(fresh, queue())},
                              fresh.beginning);
   }
@@ -144,9 +124,9 @@ class Claimer::SharedPart final : public ClaimPart {
     for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) lease(i, given[i], unknown);
     claimer_.has_found_ = !leases_.empty();
     if (leases_.empty()) return;
-    delete_runs(transaction, gone);
-    insert_runs(transaction, rest);
-    insert_leases(transaction, leases_);
+    delete_ready(transaction, gone);
+    insert_ready(transaction, rest);
+    insert_running(transaction, leases_);
     once_->note_served(wanted_.wishes, claimed_);
     rest_ = rest;
     payloads_.emplace(transaction, std::move(unknown), again_);
@@ -155,7 +135,7 @@ class Claimer::SharedPart final : public ClaimPart {
   void read(const Transaction&) override {
     if (!leases_.empty()) {
       payloads_->fill(tasks_);
-      for (const RunRange& run : rest_) claimer_.floors_.lower(run.life.queue, run.rank);
+      for (const ReadyRange& ready : rest_) claimer_.floors_.lower(ready.life.queue, ready.rank);
     }
     note_leases();
     once_->fill(wanted_.wishes, claimed_);
@@ -172,30 +152,30 @@ class Claimer::SharedPart final : public ClaimPart {
   // What is locked of one queue, in the order of claims, and how far it has been given away.
   struct Head {
     Ageing ageing;
-    std::vector<RunRange> runs;
+    std::vector<ReadyRange> ranges;
     std::size_t first = 0;    // the first of them that has tasks left
     std::int64_t next = 0;    // the first task left of it
     bool is_all = false;      // nothing more is to be had in this queue
     std::int64_t wanted = 0;  // tasks, by all wishes together
     std::int64_t given = 0;
-    std::vector<bool> touched{};  // which of `runs` gave tasks
+    std::vector<bool> touched{};  // which of `ranges` gave tasks
 
     // The wishes would have taken more than was locked, and there may be more.
     bool is_short() const { return empty() && !is_all && given < wanted; }
-    bool empty() const { return first == runs.size(); }
-    const RunRange& run() const { return runs[first]; }
+    bool empty() const { return first == ranges.size(); }
+    const ReadyRange& range() const { return ranges[first]; }
   };
 
   // What a wish gets, in the order of urgency.
   struct Given {
     std::int64_t number = 0;
-    const RunRange* run = nullptr;
+    const ReadyRange* from = nullptr;
   };
 
   // The ranges that gave something, by their first numbers, and what is left of them.
   struct Left {
     std::vector<std::int64_t> gone;
-    std::vector<RunRange> rest;
+    std::vector<ReadyRange> rest;
   };
 
   void forget() {
@@ -213,14 +193,14 @@ class Claimer::SharedPart final : public ClaimPart {
   void note_leases() {
     if (leases_.empty()) return;
     for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
-    for (const LeaseRange& lease : leases_) {
+    for (const RunningRange& lease : leases_) {
       if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
     }
     claimer_.note_cost(leases_.size(), tasks_.size());
   }
 
   std::vector<std::vector<Given>> share_out(Transaction& transaction, const FreshTasks& fresh);
-  bool lock_heads(Transaction& transaction, const FreshTasks& fresh, double runs_for_a_task, bool full);
+  bool lock_heads(Transaction& transaction, const FreshTasks& fresh, double ranges_for_a_task, bool full);
   bool wait_for_others(Transaction& transaction);
   std::vector<Given> give(std::size_t place);
   Left what_is_left() const;
@@ -233,9 +213,9 @@ class Claimer::SharedPart final : public ClaimPart {
   std::optional<OnceTokens> once_;      // while the transaction lasts
   std::vector<std::vector<int>> open_;  // queues from which each wish may get something new
   std::map<int, Head> heads_;           // by queue
-  std::vector<LeaseRange> leases_;
-  std::vector<Range> again_;    // of which an attempt was made before
-  std::vector<RunRange> rest_;  // what is left of ranges that gave something
+  std::vector<RunningRange> leases_;
+  std::vector<Range> again_;      // of which an attempt was made before
+  std::vector<ReadyRange> rest_;  // what is left of ranges that gave something
   Claimed claimed_;
   std::unordered_map<std::int64_t, LeasedTask*> tasks_;  // in claimed_, by number
   std::optional<Payloads> payloads_;
@@ -244,7 +224,7 @@ class Claimer::SharedPart final : public ClaimPart {
 std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_out(Transaction& transaction,
                                                                                     const FreshTasks& fresh) {
   if (heads_.empty()) return std::vector<std::vector<Given>>(wanted_.wishes.size());
-  double guess = claimer_.runs_for_a_task_;
+  double guess = claimer_.ranges_for_a_task_;
   int waits = 0;
   for (;;) {
     // Whoever waited knows that there is something: the floor was wrong, or all above it was held by others.
@@ -271,7 +251,7 @@ std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_
 }
 
 // Locks about as many ranges as the wishes need. False after a failure.
-bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks& fresh, double runs_for_a_task,
+bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks& fresh, double ranges_for_a_task,
                                      bool full) {
   std::vector<std::int32_t> queue;
   std::vector<std::int64_t> floor, most;
@@ -281,9 +261,9 @@ bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks&
     looks.push_back(claimer_.floors_.begin(no, full));
     queue.push_back(no);
     floor.push_back(looks.back().floor);
-    most.push_back(runs_for(head.wanted, runs_for_a_task));
+    most.push_back(ranges_for(head.wanted, ranges_for_a_task));
     priority.push_back(highest(fresh, no));
-    head.runs.clear();
+    head.ranges.clear();
   }
   const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone, priority));
   if (transaction.failed()) return false;
@@ -293,20 +273,20 @@ bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks&
     open.insert(row.small(1));
     Head& head = heads_[row.small(1)];
     head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
-    if (!row.is_null(5)) head.runs.push_back(read_run(row, 5));
+    if (!row.is_null(5)) head.ranges.push_back(read_ready(row, 5));
   }
   for (std::size_t i = 0; i < queue.size(); ++i) {
     Head& head = heads_[queue[i]];
-    head.is_all = static_cast<std::int64_t>(head.runs.size()) < most[i];
+    head.is_all = static_cast<std::int64_t>(head.ranges.size()) < most[i];
     head.first = 0;
     head.given = 0;
-    head.next = head.empty() ? 0 : head.run().life.range.lo;
-    head.touched.assign(head.runs.size(), false);
+    head.next = head.empty() ? 0 : head.range().life.range.lo;
+    head.touched.assign(head.ranges.size(), false);
     if (!open.contains(queue[i])) continue;
     if (head.empty()) {
       claimer_.floors_.end(queue[i], looks[i]);
     } else {
-      claimer_.floors_.end(queue[i], looks[i], head.run().rank);
+      claimer_.floors_.end(queue[i], looks[i], head.range().rank);
     }
   }
   return true;
@@ -334,20 +314,20 @@ std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::give(std::size_t pl
     for (const int queue : open_[place]) {
       Head& head = heads_[queue];
       if (head.empty()) continue;
-      const auto points = effective_priority(head.ageing, head.run().rank, second_of(now_));
-      const auto key = std::tuple(-points, head.run().at, head.next);
+      const auto points = effective_priority(head.ageing, head.range().rank, second_of(now_));
+      const auto key = std::tuple(-points, head.range().at, head.next);
       if (best == nullptr || key < best_key) {
         best = &head;
         best_key = key;
       }
     }
     if (best == nullptr) break;
-    given.push_back({best->next, &best->run()});
+    given.push_back({best->next, &best->range()});
     best->touched[best->first] = true;
     ++best->given;
-    if (best->next++ < best->run().life.range.hi) continue;
+    if (best->next++ < best->range().life.range.hi) continue;
     ++best->first;
-    if (!best->empty()) best->next = best->run().life.range.lo;
+    if (!best->empty()) best->next = best->range().life.range.lo;
   }
   return given;
 }
@@ -355,11 +335,11 @@ std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::give(std::size_t pl
 Claimer::SharedPart::Left Claimer::SharedPart::what_is_left() const {
   Left left;
   for (const auto& [queue, head] : heads_) {
-    for (std::size_t i = 0; i < head.runs.size(); ++i) {
+    for (std::size_t i = 0; i < head.ranges.size(); ++i) {
       if (!head.touched[i]) continue;
-      left.gone.push_back(head.runs[i].life.range.lo);
+      left.gone.push_back(head.ranges[i].life.range.lo);
       if (i != head.first) continue;
-      left.rest.push_back(head.runs[i]);
+      left.rest.push_back(head.ranges[i]);
       left.rest.back().life.range.lo = head.next;
     }
   }
@@ -373,16 +353,16 @@ void Claimer::SharedPart::lease(std::size_t place, const std::vector<Given>& giv
   const Instant expires = after(now_, wish.lease);
   for_each_range(
       given, [](const Given& each) { return each.number; },
-      [](const Given& a, const Given& b) { return a.run == b.run; },
+      [](const Given& a, const Given& b) { return a.from == b.from; },
       [&](const Given& first, const Given& last) {
-        LeaseRange lease{.life = first.run->life,
-                         .rank = first.run->rank,
-                         .at = first.run->at,
-                         .owner = wish.owner,
-                         .token = wish.token,
-                         .length = wish.lease,
-                         .started_at = now_,
-                         .expires = expires};
+        RunningRange lease{.life = first.from->life,
+                           .rank = first.from->rank,
+                           .at = first.from->at,
+                           .owner = wish.owner,
+                           .token = wish.token,
+                           .length = wish.lease,
+                           .started_at = now_,
+                           .expires = expires};
         lease.life.range = {first.number, last.number};
         ++lease.life.attempt;
         if (lease.life.attempt > 1) again_.push_back(lease.life.range);
@@ -392,8 +372,8 @@ void Claimer::SharedPart::lease(std::size_t place, const std::vector<Given>& giv
   tasks.reserve(given.size());
   for (const Given& each : given) {
     tasks.push_back({.number = each.number,
-                     .queue = wanted_.names.at(each.run->life.queue),
-                     .attempt = each.run->life.attempt + 1,
+                     .queue = wanted_.names.at(each.from->life.queue),
+                     .attempt = each.from->life.attempt + 1,
                      .lease_expires = expires});
     tasks_[each.number] = &tasks.back();
   }
@@ -464,12 +444,12 @@ Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
 
 void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
   const double cost = static_cast<double>(ranges) / static_cast<double>(tasks);
-  runs_for_a_task_ = runs_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
+  ranges_for_a_task_ = ranges_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
 }
 
-std::int64_t Claimer::runs_for(std::int64_t wanted, double runs_for_a_task) {
+std::int64_t Claimer::ranges_for(std::int64_t wanted, double ranges_for_a_task) {
   return std::min<std::int64_t>(
-      wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * runs_for_a_task)) + 1);
+      wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * ranges_for_a_task)) + 1);
 }
 
 // After the commit. A task of which no row is left was cancelled and purged meanwhile.

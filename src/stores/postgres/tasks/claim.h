@@ -14,9 +14,9 @@
 #include "store/lease.h"
 #include "stores/postgres/cache/floors.h"
 #include "stores/postgres/cache/known_tasks.h"
-#include "stores/postgres/layout/places.h"
-#include "stores/postgres/connection/pool.h"
 #include "stores/postgres/cache/queue_names.h"
+#include "stores/postgres/connection/pool.h"
+#include "stores/postgres/layout/places.h"
 #include "stores/postgres/tasks/take_head.h"
 
 namespace horae::postgres {
@@ -85,16 +85,16 @@ class Claimer {
   Result<void> read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
                              const std::vector<Range>& again);
 
-  std::int64_t runs_for(std::int64_t wanted) const { return runs_for(wanted, runs_for_a_task_); }
-  static std::int64_t runs_for(std::int64_t wanted, double runs_for_a_task);
+  std::int64_t ranges_for(std::int64_t wanted) const { return ranges_for(wanted, ranges_for_a_task_); }
+  static std::int64_t ranges_for(std::int64_t wanted, double ranges_for_a_task);
   void note_cost(std::size_t ranges, std::size_t tasks);
 
   Pool& pool_;
   QueueNames& names_;
   Floors& floors_;
   KnownTasks& known_;
-  std::atomic<bool> has_found_ = false;         // the last claim did: if not, care is likely needed again
-  std::atomic<double> runs_for_a_task_ = 0.25;  // how many ranges a task costs lately; a guess of how many to lock
+  std::atomic<bool> has_found_ = false;           // the last claim did: if not, care is likely needed again
+  std::atomic<double> ranges_for_a_task_ = 0.25;  // how many ranges a task costs lately; a guess of how many to lock
 };
 
 }  // namespace horae::postgres

@@ -5,73 +5,18 @@
 #include <string_view>
 #include <utility>
 
-#include "stores/postgres/layout/ranges.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/values.h"
+#include "stores/postgres/layout/ranges.h"
 
 namespace horae::postgres {
 namespace {
 
-// Most tasks leave everything but these to the defaults. Only the specs are unnested: each further array would be
-// materialised by itself, and one whose elements are all of one size tells any of them at once.
-const Sql kInsertPlainTasks{"insert_plain_tasks",
-                            "insert into task (seq, id, created_at, queue, priority, spec)"
-                            " select ($1::bigint[])[i], ($2::uuid[])[i], horae_now(), ($3::integer[])[i],"
-                            " ($4::smallint[])[i], spec from unnest($5::text[]) with ordinality as d(spec, i)"};
-
-const Sql kInsertTasks{
-    "insert_tasks",
-    "insert into task (seq, id, created_at, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
-    " retry_delay, retry_factor, retry_cap, retry_jitter)"
-    " select seq, id, horae_now(), queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,"
-    " retry_delay, retry_factor, retry_cap, retry_jitter"
-    " from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[], $6::text[], $7::timestamptz[],"
-    " $8::bigint[], $9::integer[], $10::smallint[], $11::bigint[], $12::double precision[], $13::bigint[],"
-    " $14::double precision[])"
-    " as d(seq, id, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind, retry_delay, retry_factor,"
-    " retry_cap, retry_jitter)"};
-
-// The columns of a range that begins.
-constexpr int kBeginningColumns = 7;
-const std::string kBeginning = "as d(lo, hi, queue, priority, max_attempts, recurring, run_at)";
-
-// Ready at once: the rank comes from the queue's ageing and the store's clock (src/model/rank.h). Without the row of
-// the queue there is no rank, and the statement fails: no task is stored where nobody would find it.
-const ValuesStatement kMakeReady{
-    "make_ready",
-    "insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring)"
-    " select d.lo, d.hi, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, horae_now(), 0, 0,"
-    " d.max_attempts, d.recurring"
-    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
-    kBeginningColumns,
-    ") " + kBeginning +
-        " left join queue as q on q.no = d.queue"
-        " where d.run_at is null or d.run_at <= horae_now()"
-        " returning queue, rank"};
-
-// Running at once. The rank is for the case that it becomes ready again.
-const ValuesStatement kMakeRunning{
-    "make_running",
-    "insert into lease (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, "
-    "max_attempts,"
-    " recurring)"
-    " select d.lo, d.lo, d.queue, q.base + q.rate * (s.second - q.since) - d.priority, s.second, 1, 0, d.owner, "
-    "d.token,"
-    " d.length, horae_now(), horae_now() + (d.length + 999) / 1000 * interval '1 microsecond', d.max_attempts,"
-    " d.recurring"
-    " from (select floor(extract(epoch from horae_now()))::bigint as second) as s, (",
-    8,
-    ") as d(lo, queue, priority, max_attempts, recurring, owner, token, length) left join queue as q on q.no = "
-    "d.queue"};
-
-const ValuesStatement kMakeScheduled{
-    "make_scheduled",
-    "insert into delayed (lo, hi, due, queue, priority, updated_at, attempt, tries, max_attempts, recurring)"
-    " select d.lo, d.hi, d.run_at, q.no, d.priority, horae_now(), 0, 0, d.max_attempts, d.recurring from (",
-    kBeginningColumns,
-    ") " + kBeginning +
-        " left join queue as q on q.no = d.queue"
-        " where d.run_at > horae_now()"
-        " returning lo, hi"};
+const Sql kInsertPlainTasks = statement("insert_plain_tasks");
+const Sql kInsertTasks = statement("insert_tasks");
+const ValuesStatement kMakeReady{statement("make_ready")};
+const ValuesStatement kMakeRunning{statement("make_running")};
+const ValuesStatement kMakeScheduled{statement("make_scheduled")};
 
 bool is_plain(const NewTask& task) {
   return !task.key && !task.run_at && !task.recurring && task.max_attempts == 0 && task.retry == RetryPolicy{};
@@ -91,7 +36,7 @@ using Entries = std::vector<NewEntry>;
 
 void insert_rows(Transaction& transaction, const Entries& entries) {
   struct Columns {
-    std::vector<std::int64_t> seq;
+    std::vector<std::int64_t> number;
     std::vector<TaskId> id;
     std::vector<std::int32_t> queue;
     std::vector<std::int16_t> priority;
@@ -99,7 +44,7 @@ void insert_rows(Transaction& transaction, const Entries& entries) {
 
     void add(const NewEntry& entry) {
       const NewTask& task = entry.submission->task;
-      seq.push_back(entry.number);
+      number.push_back(entry.number);
       id.push_back(entry.submission->id());
       queue.push_back(entry.queue);
       priority.push_back(static_cast<std::int16_t>(task.priority));
@@ -132,11 +77,11 @@ void insert_rows(Transaction& transaction, const Entries& entries) {
     retry_cap.push_back(if_own(task.retry.cap));
     retry_jitter.push_back(if_own(task.retry.jitter));
   }
-  if (!plain.seq.empty()) {
-    transaction.send(kInsertPlainTasks, Params::of(plain.seq, plain.id, plain.queue, plain.priority, plain.spec));
+  if (!plain.number.empty()) {
+    transaction.send(kInsertPlainTasks, Params::of(plain.number, plain.id, plain.queue, plain.priority, plain.spec));
   }
-  if (!special.seq.empty()) {
-    transaction.send(kInsertTasks, Params::of(special.seq, special.id, special.queue, special.priority, special.spec,
+  if (!special.number.empty()) {
+    transaction.send(kInsertTasks, Params::of(special.number, special.id, special.queue, special.priority, special.spec,
                                               key, run_at, recurring, max_attempts, retry_kind, retry_delay,
                                               retry_factor, retry_cap, retry_jitter));
   }

@@ -4,19 +4,16 @@
 #include <map>
 #include <utility>
 
+#include "stores/postgres/connection/statements.h"
+
 namespace horae::postgres {
 namespace {
 
-// In the order of the arrays, which is the same for all: nobody waits in a circle. Other locks of Horae have one
-// number, and so never the same as these.
-const Sql kLockTokens{"lock_tokens",
-                      "select pg_advisory_xact_lock(t.a, t.b) from unnest($1::integer[], $2::integer[]) as t(a, b)"};
-// Who stands still while he holds a token must not hold up the claims of everybody who asks together with it.
-const Sql kTokenPatience{"token_patience", "select set_config('lock_timeout', '3s', true)"};
-const Sql kTokenPatienceEnds{"token_patience_ends", "select set_config('lock_timeout', '0', true)"};
-const Sql kServed{"served_tokens", "select token from claim_token where token = any($1::uuid[])"};
-const Sql kNoteServed{
-    "note_served", "insert into claim_token (token, claimed_at) select t, horae_now() from unnest($1::uuid[]) as u(t)"};
+const Sql kLockTokens = statement("lock_tokens");
+const Sql kTokenPatience = statement("token_patience");
+const Sql kTokenPatienceEnds = statement("token_patience_ends");
+const Sql kServed = statement("served_tokens");
+const Sql kNoteServed = statement("note_served");
 
 // Two tokens with one key wait for each other for nothing, which does no harm.
 std::pair<std::int32_t, std::int32_t> lock_key(const Uuid& token) {

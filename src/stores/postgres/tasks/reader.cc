@@ -4,39 +4,20 @@
 #include <unordered_map>
 
 #include "stores/list_cursor.h"
+#include "stores/postgres/connection/statements.h"
+#include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
-#include "stores/postgres/connection/time.h"
 
 namespace horae::postgres {
 namespace {
 
-// Everything about the tasks with the numbers $1, in that order.
-const std::string kSelectTasks =
-    "select t.seq, t.id, q.name, t.key, t.priority, t.spec, p.state, r.progress, t.created_at,"
-    " case when p.state = 2 and r.attempt = p.attempt then r.updated_at else p.updated_at end,"
-    " coalesce(p.run_at, t.run_at, t.created_at), t.recurring, p.attempt, p.tries, t.max_attempts,"
-    " t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, p.owner, p.started_at, p.expires,"
-    " coalesce(p.results[t.seq - p.lo + 1], u.result), r.checkpoint, p.errors, p.cancel_reason, w.place"
-    " from unnest($1::bigint[]) with ordinality as w(seq, place)"
-    " join task as t on t.seq = w.seq"
-    " join place as p on p.lo > w.seq - 64 and p.lo <= w.seq and p.hi >= w.seq"
-    " join queue as q on q.no = t.queue"
-    " left join progress as r on r.seq = w.seq"
-    " left join turn as u on u.seq = w.seq";
+const Sql kTasks = statement("tasks");
+const Sql kTrail = statement("trail");
+const Sql kFindKey = statement("find_key");
+
+// The last column of kTasks and kListTasks: the place in the list of numbers, from 1.
 constexpr int kPlace = 27;
-
-const Sql kTasks{"tasks", kSelectTasks + " order by w.place"};
-
-const Sql kTrail{"trail",
-                 "select w.seq, t.kind, t.attempt, t.worker, t.started_at, t.at, t.progress, t.detail"
-                 " from unnest($1::bigint[]) as w(seq)"
-                 " join trail as t on t.lo > w.seq - 64 and t.lo <= w.seq and t.hi >= w.seq"
-                 " order by w.seq, t.no"};
-
-const Sql kFindKey{"find_key",
-                   "select k.seq from task_key as k join queue as q on q.no = k.queue"
-                   " where q.name = $1::text and k.key = $2::text"};
 
 Task read_task(const Row& row) {
   const State state = static_cast<State>(row.small(6));
@@ -141,19 +122,30 @@ bool is_filtered(const ListQuery& query) {
          query.created_before;
 }
 
-// The ranges that a page looks at, in the order of the list from a position on; the first may begin before it. Each
-// statement follows an index or sorts a small table. $1 is the queue, or those of the scope: small tables and outcomes
-// are read by it.
-struct RangesOfList {
-  Sql sql;
-  Params params;
+const Sql kNow = statement("list_now");
+const Sql kQueues = statement("list_queues");
+const Sql kListTasks = statement("list_tasks");
+const Sql kListAll = statement("list_all");
+
+// The statement that reads the ranges of a page, in its three forms; the filter is the last parameter.
+struct ListStatement {
+  Sql unfiltered;
+  Sql of_queue;  // text: its name
+  Sql of_scope;  // integer[]: the queues
 };
+
+const ListStatement kListScheduled = {statement("list_scheduled"), statement("list_scheduled_of_queue"),
+                                      statement("list_scheduled_of_scope")};
+const ListStatement kListReady = {statement("list_ready"), statement("list_ready_of_queue"),
+                                  statement("list_ready_of_scope")};
+const ListStatement kListRunning = {statement("list_running"), statement("list_running_of_queue"),
+                                    statement("list_running_of_scope")};
+const ListStatement kListFinished = {statement("list_finished"), statement("list_finished_of_queue"),
+                                     statement("list_finished_of_scope")};
 
 // The queues of the caller's scope, if they have to be told apart: none of them where it does not allow the queue of
 // the query.
 using QueuesOfScope = std::optional<std::vector<std::int32_t>>;
-
-const Sql kQueues{"list_queues", "select no, name from queue"};
 
 QueuesOfScope queues_of_scope(Transaction& transaction, const ListQuery& query) {
   if (!query.scope || (query.queue && query.scope->allows(*query.queue))) return std::nullopt;
@@ -165,58 +157,38 @@ QueuesOfScope queues_of_scope(Transaction& transaction, const ListQuery& query) 
   return queues;
 }
 
-// A condition on the queue with the parameter $1.
-struct QueueFilter {
-  std::string suffix;  // of the statement's name
-  std::string sql;
-  Params params;
-};
-
-QueueFilter queue_filter(const ListQuery& query, const QueuesOfScope& scope) {
-  if (scope) return {"_of_scope", " and queue = any($1::integer[])", Params::of(*scope)};
-  if (!query.queue) return {"", " and $1::text is null", Params::of(query.queue)};
-  return {"_of_queue", " and queue = (select no from queue where name = $1::text)", Params::of(query.queue)};
+Rows run_filtered(Transaction& transaction, const ListStatement& list, Params& params, const ListQuery& query,
+                  const QueuesOfScope& scope) {
+  if (scope) return transaction.run(list.of_scope, params.add(*scope));
+  if (query.queue) return transaction.run(list.of_queue, params.add(*query.queue));
+  return transaction.run(list.unfiltered, params);
 }
 
-RangesOfList ranges_of_list(const ListQuery& query, const QueuesOfScope& scope, const ListPosition& from,
-                            std::int64_t most) {
-  QueueFilter of_queue = queue_filter(query, scope);
-  Params& params = of_queue.params;
+// The ranges of a page in the order of the list from a position on; the first one may begin before it.
+Rows ranges_of_list(Transaction& transaction, const ListQuery& query, const QueuesOfScope& scope,
+                    const ListPosition& from, std::int64_t most) {
   const Instant since = from_postgres(from.first);
   switch (query.kind) {
-    case ListKind::kScheduled:
-      // From the position on in delayed_due, also among many with one due time (`lo + 0`: see migration 0007). The
-      // range that holds the number of the position begins at most 63 before it.
-      return {{"list_scheduled" + of_queue.suffix,
-               "select due, 0::bigint, lo, hi from delayed where (due, lo + 0) >= ($2::timestamptz, $5::bigint)"
-               " and (due, hi) > ($2::timestamptz, $3::bigint)" +
-                   of_queue.sql + " order by due, lo + 0 limit $4::bigint"},
-              params.add(since).add(from.number).add(most).add(std::max<std::int64_t>(from.number, 63) - 63)};
-    case ListKind::kReady:
-      return {{"list_ready" + of_queue.suffix,
-               "select rank, at, lo, hi from run where rank >= $2::bigint"
-               " and (rank, at, hi) > ($2::bigint, $3::bigint, $4::bigint)" +
-                   of_queue.sql + " order by rank, at, lo + 0 limit $5::bigint"},
-              params.add(from.first).add(from.second).add(from.number).add(most)};
-    case ListKind::kRunning:
-      return {
-          {"list_running" + of_queue.suffix,
-           "select started_at, 0::bigint, lo, hi from lease where (started_at, hi) > ($2::timestamptz, $3::bigint)" +
-               of_queue.sql + " order by started_at, lo limit $4::bigint"},
-          params.add(since).add(from.number).add(most)};
+    case ListKind::kScheduled: {
+      // A range that holds the number of the position begins at most 63 before it.
+      const std::int64_t first = std::max<std::int64_t>(from.number, kMaxRange - 1) - (kMaxRange - 1);
+      Params params = Params::of(since, from.number, first, most);
+      return run_filtered(transaction, kListScheduled, params, query, scope);
+    }
+    case ListKind::kReady: {
+      Params params = Params::of(from.first, from.second, from.number, most);
+      return run_filtered(transaction, kListReady, params, query, scope);
+    }
+    case ListKind::kRunning: {
+      Params params = Params::of(since, from.number, most);
+      return run_filtered(transaction, kListRunning, params, query, scope);
+    }
     case ListKind::kFinished: {
-      // By outcome_queue for one queue (`lo + 0`: see migration 0009), else by the primary key.
-      const std::string order = query.queue && !scope ? "lo + 0" : "lo";
-      return {{"list_finished" + of_queue.suffix,
-               "select 0::bigint, 0::bigint, lo, hi from outcome where lo < $2::bigint and " + order + " < $2::bigint" +
-                   of_queue.sql + " order by " + order + " desc limit $3::bigint"},
-              params.add(from.number).add(most)};
+      Params params = Params::of(from.number, most);
+      return run_filtered(transaction, kListFinished, params, query, scope);
     }
     case ListKind::kAll:
-      return {{"list_all",
-               "select 0::bigint, 0::bigint, seq, seq from task where seq < $1::bigint order by seq desc"
-               " limit $2::bigint"},
-              Params::of(from.number, most)};
+      return transaction.run(kListAll, Params::of(from.number, most));
   }
   return {};
 }
@@ -226,9 +198,8 @@ std::vector<ListPosition> positions_of(Transaction& transaction, const ListQuery
                                        const ListPosition& from, std::int64_t most) {
   std::vector<ListPosition> positions;
   if (scope && scope->empty()) return positions;
-  const auto ranges = ranges_of_list(query, scope, from, most);
   const bool down = is_newest_first(query.kind);
-  for (const Row row : transaction.run(ranges.sql, ranges.params)) {
+  for (const Row row : ranges_of_list(transaction, query, scope, from, most)) {
     const Range range{row.integer(2), row.integer(3)};
     for (std::int64_t i = 0; i < range.size(); ++i) {
       const ListPosition position{row.integer(0), row.integer(1), down ? range.hi - i : range.lo + i};
@@ -240,15 +211,6 @@ std::vector<ListPosition> positions_of(Transaction& transaction, const ListQuery
   }
   return positions;
 }
-
-const Sql kListTasks{"list_tasks", kSelectTasks +
-                                       " where ($2::smallint[] is null or p.state = any($2::smallint[]))"
-                                       " and ($3::text is null or q.name = $3::text)"
-                                       " and ($4::text is null or p.owner = $4::text)"
-                                       " and ($5::timestamptz is null or t.created_at >= $5::timestamptz)"
-                                       " and ($6::timestamptz is null or t.created_at < $6::timestamptz)"
-                                       " and ($7::integer[] is null or t.queue = any($7::integer[]))"
-                                       " order by w.place"};
 
 // Tasks may be large, so they are read in portions, which grow as long as they turn out small.
 constexpr std::size_t kFirstPortion = 64;
@@ -287,8 +249,6 @@ std::size_t fill(Transaction& transaction, const ListQuery& query, const QueuesO
   }
   return begin;
 }
-
-const Sql kNow{"list_now", "select horae_now()"};
 
 }  // namespace
 

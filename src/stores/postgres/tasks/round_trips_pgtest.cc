@@ -129,7 +129,7 @@ class RoundTrips : public TestDatabase {
     EXPECT_THAT(outcomes, Each(Field(&SettleOutcome::state, State::kCompleted)));
   }
 
-  std::string left() { return ask("select count(*) from lease"); }
+  std::string left() { return ask("select count(*) from running"); }
   std::string all_of(const std::string& table) {
     return ask("select coalesce(string_agg(t::text, '; ' order by t), '') from " + table + " as t");
   }
@@ -178,11 +178,11 @@ TEST_F(RoundTrips, LeaveTheSameBehindAsTheCarefulWay) {
   const auto rows = [&](const std::string& after) {
     return ask(
         "select string_agg(concat_ws(',', hi - lo, queue, state, attempt, tries, finished_at >= started_at, owner,"
-        " run_at, ended_event, ended_owner, results, errors, cancel_reason), ';' order by lo) from outcome"
+        " run_at, ended_event, ended_owner, results, errors, cancel_reason), ';' order by lo) from finished"
         " where lo > " +
         after);
   };
-  const auto newest = [&] { return ask("select max(hi) from outcome"); };
+  const auto newest = [&] { return ask("select max(hi) from finished"); };
   std::string after = newest();
   auto batch = completions(submit_and_claim(8));
   const auto quick = settle(batch);
@@ -208,8 +208,8 @@ TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
   EXPECT_THAT(outcome.submitted, SizeIs(kMany));
   ASSERT_THAT(outcome.leased.at(0), SizeIs(kMany));
   EXPECT_EQ(outcome.leased[0].front().spec, "3");
-  EXPECT_EQ(ask("select count(distinct xmin::text) from (select xmin from lease union all select xmin from task where"
-                " seq >= (select min(lo) from lease)) as t"),
+  EXPECT_EQ(ask("select count(distinct xmin::text) from (select xmin from running union all select xmin from task where"
+                " number >= (select min(lo) from running)) as t"),
             "1")
       << "one commit";
   EXPECT_EQ(trips_of([&] { outcome = exchange(completions(outcome.leased[0]), {}, {}); }), 1U);
@@ -219,11 +219,11 @@ TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
 
 TEST_F(RoundTrips, NewTasksThatAreClaimedAtOnceNeverLieAmongTheReadyOnes) {
   const auto done = completions(submit_and_claim(8));
-  ask("truncate run");
+  ask("truncate ready");
   EXPECT_THAT(exchange(done, submissions(8), {wish(8)}).leased, ElementsAre(SizeIs(8)));
-  EXPECT_EQ(ask("select pg_relation_size('run')"), "0") << "not even of the gone";
+  EXPECT_EQ(ask("select pg_relation_size('ready')"), "0") << "not even of the gone";
   EXPECT_THAT(exchange({}, submissions(8), {wish(5)}).leased, ElementsAre(SizeIs(5)));
-  EXPECT_EQ(ask("select string_agg((hi - lo + 1)::text, ' ' order by rank) from run"), "1 2");
+  EXPECT_EQ(ask("select string_agg((hi - lo + 1)::text, ' ' order by rank) from ready"), "1 2");
 }
 
 TEST_F(RoundTrips, TwoIfSeveralClaim) {
@@ -277,7 +277,7 @@ TEST_F(RoundTrips, AnExchangeDoesNotWaitForTasksThatOthersHold) {
   const auto done = completions(claim(1));
   submit(1);
   const auto other = connect();
-  (void)other->run_alone("begin; select * from run for update").value();
+  (void)other->run_alone("begin; select * from ready for update").value();
   std::vector<LeasedTask> leased;
   std::thread exchanges([&] { leased = exchange(done, {}, {wish(1)}).leased.at(0); });
   EXPECT_TRUE(horae::testing::wait_until([&] { return left() == "0"; })) << "the settlement does not wait";
@@ -300,7 +300,7 @@ TEST_F(RoundTrips, ALeaseThatWasExtendedIsCompletedInOne) {
 TEST_F(RoundTrips, ALeaseThatIsExtendedMeanwhileIsCompleted) {
   const auto leases = submit_and_claim(4);
   const auto other = connect();
-  (void)other->run_alone("begin; update lease set expires = expires + interval '1 hour', length = length + 1").value();
+  (void)other->run_alone("begin; update running set expires = expires + interval '1 hour', length = length + 1").value();
   std::vector<SettleOutcome> outcomes;
   std::thread settles([&] { outcomes = settle(completions(leases)); });
   EXPECT_TRUE(horae::testing::wait_until(
@@ -324,9 +324,9 @@ TEST_F(RoundTrips, ALeaseThatWasCutIsCompletedPieceByPiece) {
 
 TEST_F(RoundTrips, WhatHasExpiredIsRefusedAndItsResultKept) {
   const auto leases = submit_and_claim(4);
-  ask("insert into run (lo, hi, queue, rank, at, updated_at, attempt, tries, ended_event, ended_owner)"
-      " select lo, hi, queue, rank, at, horae_now(), attempt, 1, 8, owner from lease where lo = " +
-      std::to_string(leases[0].number) + "; delete from lease where lo = " + std::to_string(leases[0].number));
+  ask("insert into ready (lo, hi, queue, rank, at, updated_at, attempt, tries, ended_event, ended_owner)"
+      " select lo, hi, queue, rank, at, horae_now(), attempt, 1, 8, owner from running where lo = " +
+      std::to_string(leases[0].number) + "; delete from running where lo = " + std::to_string(leases[0].number));
   const auto outcomes = settle(completions(leases));
   EXPECT_THAT(outcomes, ElementsAre(Field(&SettleOutcome::verdict, Verdict::kWrongState),
                                     Field(&SettleOutcome::verdict, Verdict::kAccepted),
@@ -345,11 +345,11 @@ TEST_F(RoundTrips, AnotherOwnerIsRefused) {
 TEST_F(RoundTrips, ARepeatedCompletionIsNoticed) {
   const auto batch = completions(submit_and_claim(4));
   expect_accepted(settle(batch), 4);
-  const std::string before = all_of("outcome") + all_of("tally");
+  const std::string before = all_of("finished") + all_of("tally");
   std::vector<SettleOutcome> again;
   EXPECT_EQ(trips_of([&] { again = settle(batch); }), 5U) << "no vain attempt before";
   EXPECT_THAT(again, Each(Field(&SettleOutcome::verdict, Verdict::kRepeated)));
-  EXPECT_EQ(all_of("outcome") + all_of("tally"), before);
+  EXPECT_EQ(all_of("finished") + all_of("tally"), before);
 }
 
 TEST_F(RoundTrips, ATurnOfARecurringTaskEndsWithCareAtOnce) {
@@ -364,11 +364,11 @@ TEST_F(RoundTrips, ATurnOfARecurringTaskEndsWithCareAtOnce) {
 TEST_F(RoundTrips, AClaimTakesTheBeginningOfARangeAndLeavesTheRest) {
   const auto stored = submit(40);
   EXPECT_THAT(claim(15), SizeIs(15));
-  EXPECT_EQ(ask("select string_agg(hi - lo + 1 || ' of ' || rank - (select min(rank) from lease), ', ' order by lo)"
-                " from lease"),
+  EXPECT_EQ(ask("select string_agg(hi - lo + 1 || ' of ' || rank - (select min(rank) from running), ', ' order by lo)"
+                " from running"),
             "10 of 0, 5 of 1");
-  EXPECT_EQ(ask("select string_agg(hi - lo + 1 || ' of ' || rank - (select min(rank) from lease), ', ' order by lo)"
-                " from run"),
+  EXPECT_EQ(ask("select string_agg(hi - lo + 1 || ' of ' || rank - (select min(rank) from running), ', ' order by lo)"
+                " from ready"),
             "5 of 1, 10 of 2, 10 of 3");
   EXPECT_THAT(claim(100), SizeIs(25));
 }

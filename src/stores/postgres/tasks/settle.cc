@@ -6,91 +6,33 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/check.h"
-#include "stores/postgres/layout/look_up.h"
-#include "stores/postgres/layout/places.h"
-#include "stores/postgres/tasks/settle_whole.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/time.h"
+#include "stores/postgres/layout/effects.h"
+#include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/trail.h"
+#include "stores/postgres/tasks/settle_cards.h"
+#include "stores/postgres/tasks/settle_whole.h"
 
 namespace horae::postgres {
 namespace {
 
-// Locks come in the order of the numbers, here and in all other statements, so that nobody waits in a circle.
-const Sql kLockLeases{"lock_leases", std::string("select ") + kLeaseColumns +
-                                         ", horae_now() from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)"
-                                         " cross join lateral (select * from lease"
-                                         "  where lease.lo > w.lo - 64 and lease.lo <= w.hi and lease.hi >= w.lo"
-                                         "  order by lease.lo for update) as l"};
-const Sql kLockAllLeases{"lock_all_leases", "lock table lease in share row exclusive mode"};
-
-const Sql kIds{"ids",
-               "select t.seq, t.id from unnest($1::bigint[], $2::bigint[]) as r(lo, hi)"
-               " cross join lateral (select seq, id from task where task.seq >= r.lo and task.seq <= r.hi"
-               "  and task.seq >= $3::bigint and task.seq <= $4::bigint offset 0) as t"};
-
-// Of tasks that are about to be aborted.
-const Sql kPolicies{"policies",
-                    "select t.seq, t.retry_kind, t.retry_delay, t.retry_factor, t.retry_cap, t.retry_jitter, t.priority"
-                    " from unnest($1::bigint[]) as w(seq) join task as t on t.seq = w.seq"};
-const Sql kProgress{"progress",
-                    "select p.seq, p.progress from unnest($1::bigint[]) as w(seq)"
-                    " join progress as p on p.seq = w.seq where p.progress is not null"};
-
-const Sql kSaveProgress{
-    "save_progress",
-    "insert into progress (seq, attempt, progress, checkpoint, updated_at)"
-    " select seq, attempt, progress, checkpoint, horae_now()"
-    " from unnest($1::bigint[], $2::integer[], $3::double precision[], $4::text[]) as d(seq, attempt, progress, "
-    "checkpoint)"
-    " on conflict (seq) do update set attempt = excluded.attempt,"
-    " progress = coalesce(excluded.progress, progress.progress),"
-    " checkpoint = coalesce(excluded.checkpoint, progress.checkpoint), updated_at = excluded.updated_at"};
-
-const Sql kExtend{"extend",
-                  "update lease set expires = d.expires, length = d.length"
-                  " from unnest($1::bigint[], $2::timestamptz[], $3::bigint[]) as d(lo, expires, length)"
-                  " where lease.lo = d.lo"};
-
-const Sql kSaveTurns{"save_turns",
-                     "insert into turn (seq, result) select * from unnest($1::bigint[], $2::text[])"
-                     " on conflict (seq) do update set result = excluded.result"};
-const Sql kForgetTurns{"forget_turns", "delete from turn where seq = any($1::bigint[])"};
+const Sql kLockRunning = statement("lock_running");
+const Sql kLockAllRunning = statement("lock_all_running");
+const Sql kIds = statement("ids");
+const Sql kPolicies = statement("policies");  // of tasks that may be scheduled again
+const Sql kProgress = statement("progress");
 
 constexpr int kMostLooks = 5;
 
-// One task of the batch: how it stands, and what the batch has done to it so far.
-struct Card {
-  std::int64_t number = 0;
-  const LeaseRange* lease = nullptr;  // of the task while it was running at the beginning
-  Standing standing;
-
-  // What becomes of the lease.
-  enum class Fate { kStays, kExtended, kFinished, kReady, kScheduled };
-  Fate fate = Fate::kStays;
-  Duration length{};  // of the extended lease
-  Instant expires;    // of the extended lease
-  Instant due;        // of the next turn or try
-  int tries = 0;
-  int priority = 0;                 // for the next turn or try
-  bool starts_anew = false;         // progress 0 again
-  bool forgets_checkpoint = false;  // at the end of a turn
-  bool is_turn = false;             // a recurring task ended a turn, with `result`
-  std::optional<std::string> result;
-  std::vector<TaskError> errors;
-
-  // What is known of its progress.
-  std::optional<double> progress;         // as reported in this batch
-  std::optional<std::string> checkpoint;  // as reported in this batch
-  std::optional<double> stored_progress;  // as it was
-};
-
-struct Policy {
-  RetryPolicy retry;
-  int priority = 0;
-};
-
 bool brings_result(Event event) { return event == Event::kComplete || event == Event::kAbort; }
+
+EventFacts facts_of(const Settlement& said) {
+  return {.lease = said.lease,
+          .progress = said.progress,
+          .has_checkpoint = said.checkpoint.has_value(),
+          .chance = said.chance};
+}
 
 // The batch at work: what it locked, what it knows, and what it will write. One transaction.
 class Batch {
@@ -122,7 +64,7 @@ class Batch {
       apply(card, said);
       outcome.state = card.standing.state;
       outcome.lease_expires = card.standing.expires;
-    } else if (verdict != Verdict::kRepeated && brings_result(said.event)) {
+    } else if (keeps_late_result(verdict, card.standing.holding(), said.event, said.attempt)) {
       keep_late_result(card, said);
     }
     return outcome;
@@ -134,17 +76,13 @@ class Batch {
     for (const auto& [number, card] : cards_) {
       if (card.lease != nullptr) cards.push_back(&card);
     }
-    write_leases(cards);
-    write_finished(cards);
-    write_ready(cards);
-    write_scheduled(cards);
-    write_progress(cards);
+    ready_ = write_cards(transaction_, now_, cards);
     trail_.write();
   }
 
   // After the commit: what became ready again.
   void lower(Floors& floors) const {
-    for (const RunRange& run : ready_) floors.lower(run.life.queue, run.rank);
+    for (const ReadyRange& ready : ready_) floors.lower(ready.life.queue, ready.rank);
   }
 
  private:
@@ -184,7 +122,7 @@ class Batch {
     const auto wanted = ranges();
     if (wanted.empty()) return;
     const Params params = Params::of(los_of(wanted), his_of(wanted));
-    const std::size_t locked = transaction_.send(kLockLeases, params);
+    const std::size_t locked = transaction_.send(kLockRunning, params);
     const bool ask_for_ids = !is_confirmed_ && ids_.empty();
     const std::size_t ids =
         ask_for_ids ? transaction_.send(kIds, Params(params).add(wanted.front().lo).add(wanted.back().hi)) : 0;
@@ -192,7 +130,7 @@ class Batch {
     leases_.clear();
     for (const Row row : transaction_.rows(locked)) {
       now_ = row.instant(17);
-      LeaseRange lease = read_lease(row);
+      RunningRange lease = read_running(row);
       const std::int64_t lo = lease.life.range.lo;
       leases_.insert_or_assign(lo, std::move(lease));
     }
@@ -214,10 +152,10 @@ class Batch {
     lock();
   }
 
-  const LeaseRange* lease_of(std::int64_t number) const {
+  const RunningRange* lease_of(std::int64_t number) const {
     auto next = leases_.upper_bound(number);
     if (next == leases_.begin()) return nullptr;
-    const LeaseRange& lease = (--next)->second;
+    const RunningRange& lease = (--next)->second;
     return lease.life.range.contains(number) ? &lease : nullptr;
   }
 
@@ -239,12 +177,12 @@ class Batch {
       find_by_id(purged);
       const bool moved = std::ranges::any_of(settlements_, [&](const Settlement& said) { return has_moved(said); });
       if ((!moved && purged.empty()) || look > kMostLooks) break;
-      if (look == kMostLooks) (void)transaction_.run(kLockAllLeases);
+      if (look == kMostLooks) (void)transaction_.run(kLockAllRunning);
       lock();
     }
     for (auto& number : numbers_) {
       if (!number || cards_.contains(*number)) continue;
-      if (const LeaseRange* lease = lease_of(*number)) {
+      if (const RunningRange* lease = lease_of(*number)) {
         cards_[*number] = {.number = *number,
                            .lease = lease,
                            .standing = {.state = State::kRunning,
@@ -289,11 +227,11 @@ class Batch {
     }
     if (!aborted.empty()) {
       for (const Row row : transaction_.run(kPolicies, Params::of(aborted))) {
-        Policy& policy = policies_[row.integer(0)];
-        policy.priority = row.small(6);
+        Card& card = cards_.at(row.integer(0));
+        card.priority = row.small(6);
         if (row.is_null(1)) continue;
-        policy.retry = {static_cast<RetryPolicy::Kind>(row.small(1)), row.duration(2), row.real(3), row.duration(4),
-                        row.real(5)};
+        card.retry = {static_cast<RetryPolicy::Kind>(row.small(1)), row.duration(2), row.real(3), row.duration(4),
+                      row.real(5)};
       }
     }
     if (!yielded.empty()) {
@@ -310,254 +248,38 @@ class Batch {
 
   // ---- Deciding ----
 
+  static TaskFacts facts_of_task(const Card& card) {
+    TaskFacts facts = facts_of(*card.lease);
+    facts.progress = card.progress.value_or(card.stored_progress.value_or(0.0));
+    facts.lease = card.length.value_or(facts.lease);
+    facts.retry = card.retry;
+    return facts;
+  }
+
   void apply(Card& card, const Settlement& said) {
-    switch (said.event) {
-      case Event::kHeartbeat:
-        return heartbeat(card, said);
-      case Event::kComplete:
-        return complete(card, said);
-      case Event::kAbort:
-        return abort(card, said);
-      case Event::kYield:
-        return yield(card, said);
-      case Event::kRelease:
-        return release(card);
-      default:
-        check_failed("event", __FILE__, __LINE__, "check_settlement() lets no other event pass");
+    const Effect effect = effect_of(facts_of_task(card), said.event, facts_of(said));
+    note_effect(trail_, card.number, *card.lease, effect, said.errors);
+    Standing& standing = card.standing;
+    standing.state = *effect.state;
+    standing.expires = effect.lease ? std::optional(after(now_, *effect.lease)) : std::nullopt;
+    if (effect.ended) standing.ended = AttemptEnd{*effect.ended, card.lease->owner};
+    if (effect.owner == Effect::Owner::kCleared) {
+      standing.owner.reset();
+      standing.started_at.reset();
     }
-  }
-
-  void heartbeat(Card& card, const Settlement& said) {
-    card.fate = Card::Fate::kExtended;
-    card.length = said.lease.value_or(card.lease->length);
-    card.expires = after(now_, card.length);
-    card.standing.expires = card.expires;
-    if (said.progress) card.progress = said.progress;
-    if (said.checkpoint) card.checkpoint = said.checkpoint;
-  }
-
-  void complete(Card& card, const Settlement& said) {
-    card.result = said.result;
-    if (!card.lease->life.recurring) return leave(card, Card::Fate::kFinished, State::kCompleted, Event::kComplete);
-    card.is_turn = true;
-    card.forgets_checkpoint = true;
-    card.due = after(now_, *card.lease->life.recurring);
-    trail_.note_assignment(card.number, card.lease->life.attempt, card.lease->owner, card.lease->started_at);
-    leave(card, Card::Fate::kScheduled, State::kScheduled, Event::kComplete);
-  }
-
-  void abort(Card& card, const Settlement& said) {
-    const LeaseRange& lease = *card.lease;
-    const int tries = lease.life.tries + 1;
-    const auto delay =
-        retry_delay(policies_[card.number].retry, tries, lease.life.max_attempts.value_or(0), said.chance);
-    if (!delay) {
-      card.errors = said.errors;
-      card.tries = lease.life.tries;
-      return leave(card, Card::Fate::kFinished, State::kAborted, Event::kAbort);
-    }
-    card.due = after(now_, *delay);
-    card.tries = tries;
-    card.starts_anew = true;
-    trail_.note_end(card.number, lease.life.attempt, lease.owner, lease.started_at, HistoryKind::kRetry, std::nullopt,
-                    history_detail(to_json(said.errors)));
-    leave(card, Card::Fate::kScheduled, State::kScheduled, Event::kAbort);
-  }
-
-  void yield(Card& card, const Settlement& said) {
-    const LeaseRange& lease = *card.lease;
-    if (said.checkpoint) card.checkpoint = said.checkpoint;
-    const double before = card.progress.value_or(card.stored_progress.value_or(0.0));
-    trail_.note_end(card.number, lease.life.attempt, lease.owner, lease.started_at, HistoryKind::kYield,
-                    said.progress.value_or(before), "");
-    card.starts_anew = true;
-    leave(card, Card::Fate::kReady, State::kReady, Event::kYield);
-  }
-
-  void release(Card& card) {
-    trail_.forget_assignment(card.number, card.lease->life.attempt);
-    leave(card, Card::Fate::kReady, State::kReady, Event::kRelease);
-  }
-
-  static void leave(Card& card, Card::Fate fate, State state, Event event) {
-    card.fate = fate;
-    card.standing.state = state;
-    card.standing.ended = AttemptEnd{event, card.lease->owner};
-    card.standing.expires.reset();
-    if (!is_terminal(state)) {
-      card.standing.owner.reset();
-      card.standing.started_at.reset();
-    }
+    if (effect.lease) card.length = effect.lease;
+    if (effect.state == State::kRunning && effect.progress) card.progress = effect.progress;
+    if (effect.checkpoint == Effect::Checkpoint::kReplaced) card.checkpoint = said.checkpoint;
+    if (effect.replaces_result) card.result = said.result;
+    card.errors = said.errors;
+    card.effect = effect;
   }
 
   void keep_late_result(const Card& card, const Settlement& said) {
-    if (said.attempt < 1 || said.attempt > card.standing.attempt) return;
-    const std::string brought = said.event == Event::kAbort ? to_json(said.errors) : said.result.value_or("");
     if (card.standing.owner && card.standing.started_at) {
       trail_.note_assignment(card.number, card.standing.attempt, *card.standing.owner, *card.standing.started_at);
     }
-    trail_.note_late(card.number, said.attempt, said.owner, history_detail(brought));
-  }
-
-  // ---- Writing ----
-
-  // A lease of which tasks left, or not all were extended alike, is cut into pieces.
-  void write_leases(const std::vector<const Card*>& cards) {
-    std::map<std::int64_t, std::vector<const Card*>> by_lease;
-    for (const Card* card : cards) {
-      if (card->fate != Card::Fate::kStays) by_lease[card->lease->life.range.lo].push_back(card);
-    }
-    std::vector<std::int64_t> gone, extended;
-    std::vector<Instant> expires;
-    std::vector<Duration> lengths;
-    std::vector<LeaseRange> pieces;
-    for (const auto& each : by_lease) {
-      const std::int64_t lo = each.first;
-      const std::vector<const Card*>& touched = each.second;
-      const LeaseRange& lease = leases_.at(lo);
-      const bool whole = static_cast<std::int64_t>(touched.size()) == lease.life.range.size() &&
-                         std::ranges::all_of(touched, [&](const Card* card) {
-                           return card->fate == Card::Fate::kExtended && card->expires == touched[0]->expires &&
-                                  card->length == touched[0]->length;
-                         });
-      if (whole) {
-        extended.push_back(lo);
-        expires.push_back(touched[0]->expires);
-        lengths.push_back(touched[0]->length);
-        continue;
-      }
-      gone.push_back(lo);
-      cut(lease, touched, pieces);
-    }
-    if (!extended.empty()) transaction_.send(kExtend, Params::of(extended, expires, lengths));
-    delete_leases(transaction_, gone);
-    insert_leases(transaction_, pieces);
-  }
-
-  static void cut(const LeaseRange& lease, const std::vector<const Card*>& touched, std::vector<LeaseRange>& pieces) {
-    const auto add = [&](std::int64_t number, Duration length, Instant expires) {
-      const bool joins = !pieces.empty() && pieces.back().life.range.hi == number - 1 && number > lease.life.range.lo &&
-                         pieces.back().expires == expires && pieces.back().length == length;
-      if (joins) {
-        pieces.back().life.range.hi = number;
-        return;
-      }
-      pieces.push_back(piece_of(lease, {number, number}));
-      pieces.back().length = length;
-      pieces.back().expires = expires;
-    };
-    auto card = touched.begin();
-    for (std::int64_t number = lease.life.range.lo; number <= lease.life.range.hi; ++number) {
-      if (card == touched.end() || (*card)->number != number) {
-        add(number, lease.length, lease.expires);
-        continue;
-      }
-      if ((*card)->fate == Card::Fate::kExtended) add(number, (*card)->length, (*card)->expires);
-      ++card;
-    }
-  }
-
-  // What the lease kept, for the place after it.
-  static Life life_after(const Card& card, std::int64_t last) {
-    Life life = card.lease->life;
-    life.range = {card.number, last};
-    life.ended = card.standing.ended;
-    return life;
-  }
-
-  static std::vector<const Card*> with_fate(const std::vector<const Card*>& cards, Card::Fate fate) {
-    std::vector<const Card*> chosen;
-    std::ranges::copy_if(cards, std::back_inserter(chosen), [&](const Card* card) { return card->fate == fate; });
-    return chosen;
-  }
-
-  // Results of at most 1 KiB share a range; errors and larger ones have a row of their own.
-  void write_finished(const std::vector<const Card*>& cards) {
-    const auto finished = with_fate(cards, Card::Fate::kFinished);
-    const auto small = [](const Card& card) {
-      return card.errors.empty() && card.result.value_or("").size() <= kMostResultBytesInARange;
-    };
-    std::vector<OutcomeRange> outcomes;
-    auto card = finished.begin();
-    for_each_range(
-        finished, [](const Card* each) { return each->number; },
-        [&](const Card* a, const Card* b) {
-          return a->lease == b->lease && a->standing.state == b->standing.state && small(*a) && small(*b);
-        },
-        [&](const Card* first, const Card* last) {
-          OutcomeRange outcome{.life = life_after(*first, last->number),
-                               .state = first->standing.state,
-                               .owner = first->lease->owner,
-                               .started_at = first->lease->started_at};
-          std::vector<std::optional<std::string>> results;
-          for (std::int64_t number = first->number; number <= last->number; ++number) {
-            results.push_back((*card++)->result);
-          }
-          const bool any = std::ranges::any_of(results, [](const auto& result) { return result.has_value(); });
-          if (any) outcome.results = std::move(results);
-          if (!first->errors.empty()) outcome.errors = texts_of(first->errors);
-          outcomes.push_back(std::move(outcome));
-        });
-    insert_outcomes(transaction_, outcomes);
-  }
-
-  void write_ready(const std::vector<const Card*>& cards) {
-    for_each_range(
-        with_fate(cards, Card::Fate::kReady), [](const Card* each) { return each->number; },
-        [](const Card* a, const Card* b) {
-          return a->lease == b->lease && a->standing.ended->event == b->standing.ended->event;
-        },
-        [&](const Card* first, const Card* last) {
-          ready_.push_back(
-              {.life = life_after(*first, last->number), .rank = first->lease->rank, .at = first->lease->at});
-        });
-    insert_runs(transaction_, ready_);
-  }
-
-  void write_scheduled(const std::vector<const Card*>& cards) {
-    std::vector<DelayedRange> delayed;
-    std::vector<std::int64_t> with_result, without_result;
-    std::vector<std::string_view> results;
-    for (const Card* card : with_fate(cards, Card::Fate::kScheduled)) {
-      DelayedRange range{
-          .life = life_after(*card, card->number), .due = card->due, .priority = policies_[card->number].priority};
-      range.life.tries = card->tries;
-      delayed.push_back(std::move(range));
-      if (!card->is_turn) continue;
-      if (card->result) {
-        with_result.push_back(card->number);
-        results.push_back(*card->result);
-      } else {
-        without_result.push_back(card->number);
-      }
-    }
-    insert_delayed(transaction_, delayed);
-    if (!with_result.empty()) transaction_.send(kSaveTurns, Params::of(with_result, results));
-    if (!without_result.empty()) transaction_.send(kForgetTurns, Params::of(without_result));
-  }
-
-  // First what was reported, then what starts anew.
-  void write_progress(const std::vector<const Card*>& cards) {
-    std::vector<std::int64_t> seq, anew, forgotten;
-    std::vector<std::int32_t> attempt;
-    std::vector<std::optional<double>> progress;
-    std::vector<std::optional<std::string_view>> checkpoint;
-    for (const Card* card : cards) {
-      if (card->progress || card->checkpoint) {
-        seq.push_back(card->number);
-        attempt.push_back(card->lease->life.attempt);
-        progress.push_back(card->progress);
-        checkpoint.emplace_back(card->checkpoint);
-      }
-      if (card->forgets_checkpoint) {
-        forgotten.push_back(card->number);
-      } else if (card->starts_anew) {
-        anew.push_back(card->number);
-      }
-    }
-    if (!seq.empty()) transaction_.send(kSaveProgress, Params::of(seq, attempt, progress, checkpoint));
-    reset_progress(transaction_, ranges_of(anew), false);
-    reset_progress(transaction_, ranges_of(forgotten), true);
+    trail_.note_late(card.number, said.attempt, said.owner, late_result_detail(said.event, said.errors, said.result));
   }
 
   Transaction& transaction_;
@@ -565,12 +287,11 @@ class Batch {
   const bool is_confirmed_;
   std::vector<std::optional<std::int64_t>> numbers_;  // of each settlement
   std::unordered_map<std::int64_t, TaskId> ids_;      // of numbers that callers gave
-  std::map<std::int64_t, LeaseRange> leases_;         // locked, by their first number
+  std::map<std::int64_t, RunningRange> leases_;       // locked, by their first number
   Standings standings_;                               // of tasks that are not leased
   std::map<std::int64_t, Card> cards_;
-  std::unordered_map<std::int64_t, Policy> policies_;
   Trail trail_;
-  std::vector<RunRange> ready_;
+  std::vector<ReadyRange> ready_;
   Instant now_;
 };
 

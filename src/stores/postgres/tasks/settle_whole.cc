@@ -4,30 +4,14 @@
 #include <utility>
 
 #include "base/check.h"
-#include "stores/postgres/layout/places.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/values.h"
+#include "stores/postgres/layout/places.h"
 
 namespace horae::postgres {
 namespace {
 
-// Finds the leases by their primary key, in the order of their numbers, as everybody locks them: in that of the list,
-// which ascends, or of the index, as the planner likes; the array keeps it from reading all of it. Whoever waited for a
-// lease sees it as it is afterwards: an extended one still fits, a cut one is gone. If one is missing it fails by the
-// division: Failure::unmet(). The number 0 belongs to no task and fills the list up.
-const ValuesStatement kCompleteWhole{
-    "complete_whole", "with told (lo, hi, attempt, owner, results) as (", 5,
-    "), gone as ("
-    "  delete from lease using told"
-    "  where lease.lo = any (array(select lo from told)) and lease.lo = told.lo and lease.hi = told.hi"
-    "   and lease.attempt = told.attempt and lease.owner = told.owner and lease.recurring is null"
-    "  returning lease.*, told.results"
-    "), finished as ("
-    "  insert into outcome (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,"
-    "   finished_at)"
-    "  select lo, hi, queue, attempt, tries, run_at, 4, 3, owner, started_at, results, horae_now() from gone"
-    "), counted as ("
-    "  insert into tally (queue, state, n) select queue, 3, sum(hi - lo + 1) from gone group by queue"
-    ") select 1 / ((select count(*) from gone) = (select count(*) from told where lo > 0))::integer"};
+const ValuesStatement kCompleteWhole{statement("complete_whole")};
 
 static_assert(static_cast<int>(Event::kComplete) == 4 && static_cast<int>(State::kCompleted) == 3);
 

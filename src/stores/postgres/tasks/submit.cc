@@ -4,36 +4,20 @@
 #include <set>
 #include <unordered_set>
 
-#include "stores/postgres/tasks/insertion.h"
+#include "stores/postgres/connection/statements.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
+#include "stores/postgres/tasks/insertion.h"
 
 namespace horae::postgres {
 namespace {
 
 constexpr int kMostTries = 10;
 
-const Sql kGuardKeys{"guard_keys",
-                     "insert into task_key (queue, key, seq, digest)"
-                     " select * from unnest($1::integer[], $2::text[], $3::bigint[], $4::bytea[])"
-                     " order by 1, 2 on conflict do nothing"};
-const Sql kGuardIds{"guard_ids",
-                    "insert into task_id (id, seq, digest) select * from unnest($1::uuid[], $2::bigint[], $3::bytea[])"
-                    " order by 1 on conflict do nothing"};
-
-const Sql kFindKeys{"find_keys",
-                    "select w.place, k.seq, k.digest from unnest($1::integer[], $2::text[]) with ordinality"
-                    " as w(queue, key, place) join task_key as k on k.queue = w.queue and k.key = w.key"};
-
-// What was asked for, to compare it with what is asked for now. The digest is there for guarded ids.
-const Sql kFindRequests{
-    "find_requests",
-    "select t.seq, t.id, q.name, t.priority, t.spec, t.run_at, t.recurring, t.max_attempts, t.retry_kind, "
-    "t.retry_delay,"
-    " t.retry_factor, t.retry_cap, t.retry_jitter, coalesce(i.digest, k.digest)"
-    " from unnest($1::bigint[]) as w(seq) join task as t on t.seq = w.seq join queue as q on q.no = t.queue"
-    " left join task_id as i on i.id = t.id and i.seq = t.seq"
-    " left join task_key as k on k.queue = t.queue and k.key = t.key and k.seq = t.seq"};
+const Sql kGuardKeys = statement("guard_keys");
+const Sql kGuardIds = statement("guard_ids");
+const Sql kFindKeys = statement("find_keys");
+const Sql kFindRequests = statement("find_requests");
 
 // Tasks that begin alike get numbers of the same day that follow one another. Otherwise the order of the batch stays.
 bool comes_before(const NewEntry& first, const NewEntry& second) {

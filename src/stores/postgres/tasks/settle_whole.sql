@@ -1,0 +1,34 @@
+-- Completion of whole leases.
+
+-- name: complete_whole
+-- Moves running ranges to finished. All statements lock running ranges in the order of their numbers; here it is that of
+-- the list, which ascends, or of the index, as the planner likes; the array keeps it from reading the whole table. After
+-- a wait for the lock the statement sees the lease as it is then: an extended one still fits, a cut one is gone. If one
+-- is missing, the division fails: Failure::unmet(). The number 0 belongs to no task and fills the list up.
+-- Values: the leases, in the order of their numbers; `results` is an array or null
+-- Index: running_pkey
+-- Locks: the ranges, in the order of their numbers
+with told(lo, hi, attempt, owner, results) as (
+  values (:lo, :hi, :attempt, :owner, :results)
+), gone as (
+  delete from running
+   using told
+   where running.lo = any(array(select lo from told))
+     and running.lo = told.lo
+     and running.hi = told.hi
+     and running.attempt = told.attempt
+     and running.owner = told.owner
+     and running.recurring is null
+  returning running.*, told.results
+), ended as (
+  insert into finished (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,
+                        finished_at)
+  select lo, hi, queue, attempt, tries, run_at, 4, 3, owner, started_at, results, horae_now()
+    from gone
+), counted as (
+  insert into tally (queue, state, n)
+  select queue, 3, sum(hi - lo + 1)
+    from gone
+   group by queue
+)
+select 1 / ((select count(*) from gone) = (select count(*) from told where lo > 0))::integer;
