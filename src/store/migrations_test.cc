@@ -34,7 +34,7 @@ struct FakeDatabase {
   std::vector<std::string> applied;  // guarded by mutex; the SQL
 };
 
-// One node's way to it; writes down what it is asked.
+// One node's connection to it; records the calls.
 class FakeTarget final : public MigrationTarget {
  public:
   explicit FakeTarget(FakeDatabase& database) : database_(database) {}

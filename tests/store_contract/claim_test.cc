@@ -46,9 +46,9 @@ TEST_P(Claim, TheTaskKnowsItsOwner) {
 TEST_P(Claim, TheLeaseIsAsLongAsAsked) {
   (void)submit_many(2);
   for (const Duration lease : {kMinLease, kMaxLease}) {
-    ClaimWish asked = wish();
-    asked.lease = lease;
-    EXPECT_EQ(claim(asked).at(0).lease_expires, now() + std::chrono::floor<std::chrono::microseconds>(lease));
+    ClaimWish with_length = wish();
+    with_length.lease = lease;
+    EXPECT_EQ(claim(with_length).at(0).lease_expires, now() + std::chrono::floor<std::chrono::microseconds>(lease));
   }
 }
 

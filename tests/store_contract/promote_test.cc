@@ -46,7 +46,7 @@ TEST_P(Promote, HappensOnce) {
   EXPECT_EQ(claim_up_to(10).size(), 1U);
 }
 
-TEST_P(Promote, ADueTaskIsNotClaimedBeforeSomebodyPromotesIt) {
+TEST_P(Promote, ADueTaskIsNotClaimedBeforeItIsPromoted) {
   (void)submit({.run_at = now() + 1s});
   advance(1h);
   EXPECT_THAT(claim_up_to(10), IsEmpty());
