@@ -1,5 +1,5 @@
-// make bench/http, its second half: whole nodes on one PostgreSQL. How soon a task that is submitted at one of them
-// starts at a worker that waits at the same or at another; what an idle node costs; what three do against one.
+// The second half of make bench/http: whole nodes on one PostgreSQL. Measures the latency from a submit at one node to a
+// waiting worker at the same or another node, the cost of an idle node, and the throughput of three nodes against one.
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ using Results = std::vector<std::pair<std::string, double>>;
 
 void pass(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-// A node as `horae serve` makes it, in this process.
+// A node as `horae serve` composes it, in this process.
 class WholeNode {
  public:
   explicit WholeNode(const std::string& url) : store_(std::move(open_store(url, clock_)).value()) {
@@ -58,7 +58,7 @@ class WholeNode {
 
 // ---- Pickup ----
 
-// From the submit to the answer of a worker that waits, one at a time, in milliseconds.
+// Milliseconds from a submit to the response that a waiting worker gets, one at a time.
 std::vector<double> pickups(std::uint16_t submit_at, std::uint16_t wait_at) {
   BlockingClient client(submit_at);
   BlockingClient worker(wait_at);
@@ -66,18 +66,18 @@ std::vector<double> pickups(std::uint16_t submit_at, std::uint16_t wait_at) {
   const std::string claim = post_request("/v1/claim", R"({"owner":"worker-w","queues":["bench"],"wait":"30s"})");
   const std::string submit = post_request("/v1/tasks", R"({"queue":"bench","spec":1})");
   const std::string status = "GET /v1/scheduler HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  // The node's own slots wait as well: one more than before is our worker.
+  // The node's own slots wait as well: one more than before is this worker.
   const auto waiting = [&] {
     const std::string answer = observer.call(status);
     const std::size_t at = answer.find(R"("waiting_workers":)");
     return std::stoi(answer.substr(at + 18));
   };
-  const int others = waiting();
+  const int before = waiting();
   std::vector<double> milliseconds;
   for (int i = 0; i < kPickups; ++i) {
     std::thread waits([&] { (void)worker.call(claim); });
-    while (waiting() == others) pass(0.0005);
-    pass(0.002);  // low load: the claim that found nothing is over
+    while (waiting() == before) pass(0.0005);
+    pass(0.002);  // low load: by then the claim that found nothing has ended
     const Stopwatch watch;
     (void)client.call(submit);
     waits.join();
@@ -92,7 +92,7 @@ void measure_pickup(testing::PostgresServer& server, Results& results) {
   const WholeNode one(url);
   const auto same = pickups(one.port(), one.port());
   const WholeNode two(url);
-  pass(3);  // until each knows of the other
+  pass(3);  // until the nodes have discovered each other
   const auto other = pickups(one.port(), two.port());
   results.emplace_back("http.pickup.pg.p50_ms", same[kPickups / 2]);
   results.emplace_back("http.pickup.pg.p99_ms", same[kPickups * 99 / 100]);
@@ -102,7 +102,7 @@ void measure_pickup(testing::PostgresServer& server, Results& results) {
 
 // ---- Idle ----
 
-// All statements of all sessions in the node's database, BEGIN and COMMIT as well.
+// All statements of all sessions in the node's database, including BEGIN and COMMIT.
 void measure_idle(Results& results) {
   testing::PostgresServer server{{.settings = {"shared_preload_libraries = 'pg_stat_statements'"}}};
   server.run_sql("create extension pg_stat_statements");
@@ -126,7 +126,7 @@ void measure_idle(Results& results) {
 
 // ---- Three nodes ----
 
-// Whole lives a second by three clients, each with its own node, or all with the same.
+// Lives per second by three clients, each with its own node, or all with the same node.
 double lives_per_second(const std::vector<std::uint16_t>& ports, double seconds) {
   std::atomic<bool> stop = false;
   std::atomic<int> batches = 0;

@@ -1,4 +1,4 @@
-// A folder for the databases of a bench, on the disk that it measures: the one of the current folder.
+// A temporary folder for the databases of a bench, in the current folder, whose disk it measures.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,17 +11,17 @@
 
 namespace horae::bench {
 
-// Gone, with all that is in it, when this is.
+// Removed with its content at the end of the scope.
 class Folder {
  public:
   Folder() : path_(std::filesystem::current_path() / "horae-bench-XXXXXX") {
-    HORAE_CHECK(mkdtemp(path_.data()) != nullptr, "a bench needs a folder on the disk that it measures");
+    HORAE_CHECK(mkdtemp(path_.data()) != nullptr, "cannot make a folder in the current folder");
   }
   ~Folder() { std::filesystem::remove_all(path_); }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  // The path of a database that is not there yet.
+  // The path of a new database.
   std::string new_file() { return fmt::format("{}/{}.db", path_, ++files_); }
 
  private:

@@ -1,7 +1,7 @@
-// http_bench [PART...]: what HTTP costs beside an empty handler and beside the store alone.
+// http_bench [PART...]: the cost of HTTP compared with an empty handler and with the store alone.
 //
-// Each figure and its yardstick take turns in one run, because the machine and its disk are noisy: a ratio is taken
-// within each pair, and the median of the ratios is the figure. The clients run on the same processors as the server.
+// Each figure and its yardstick alternate in one run, because the machine and its disk are noisy: a ratio is computed for
+// each pair, and the median of the ratios is the result. The clients run on the same processors as the server.
 
 #include <fmt/format.h>
 
@@ -35,13 +35,13 @@ namespace horae::bench {
 namespace {
 
 constexpr int kPairs = 5;
-constexpr int kSubmitPairs = 15;  // the disk has the noisiest part in these
+constexpr int kSubmitPairs = 15;  // these depend most on the noisy disk
 constexpr int kBatch = 100;
 constexpr int kBatches = 60;
 constexpr double kSeconds = 1.0;
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
 
-// A node as `horae serve` composes it, without the loops that the measured paths do not need.
+// A node as `horae serve` composes it, without the loops that the measured calls do not need.
 class Node final : private ChangeObserver {
  public:
   explicit Node(const std::string& url)
@@ -117,7 +117,7 @@ class Node final : private ChangeObserver {
 
 using Results = std::vector<std::pair<std::string, double>>;
 
-// Single durable submits at 64 connections beside an empty handler on the same server.
+// Single durable submits on 64 connections, compared with an empty handler on the same server.
 void measure_single_submits(Folder& folder, Results& results) {
   const std::string task = R"({"queue":"bench","spec":)" + kSpec + "}";
   const std::string submit = post_request("/v1/tasks", task);
@@ -153,8 +153,8 @@ Times run_over_http(Node& node) {
     times.submit += watch.read().wall_s;
     const std::string claimed = client.call(claim);
     times.life += watch.read().wall_s;
-    const std::string body = settle_body(claimed, "worker-1");  // the worker's own time
-    HORAE_CHECK(std::ranges::count(body, '}') == 2 * kBatch + 1, "each task is claimed");
+    const std::string body = settle_body(claimed, "worker-1");  // not measured: the worker's own time
+    HORAE_CHECK(std::ranges::count(body, '}') == 2 * kBatch + 1, "every task must be claimed");
     const std::string settle = post_request("/v1/settle", body);
     const Stopwatch settling;
     (void)client.call(settle);
@@ -211,7 +211,7 @@ void measure_batches(Folder& folder, Results& results) {
   results.emplace_back("http.life100.vs_store", spread_of(life_ratio).median);
 }
 
-// From the submit to the answer of a worker that waits, one at a time.
+// From a submit to the response that a waiting worker gets, one at a time.
 void measure_pickup(Folder& folder, Results& results) {
   constexpr int kTasks = 300;
   Node node("sqlite:" + folder.new_file());

@@ -30,20 +30,20 @@ int connect_to(std::uint16_t port) {
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int connected = ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  HORAE_CHECK(connected == 0, "the server under measurement listens");
+  HORAE_CHECK(connected == 0, "the measured server must accept connections");
   const int on = 1;
   ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return made;
 }
 
-// The length of the whole answer at the front of `text`, 0 while it is not all there.
+// The length of the response at the front of `text`; 0 while it is incomplete.
 std::size_t length_of_answer(std::string_view text) {
   const std::size_t end = text.find("\r\n\r\n");
   if (end == std::string_view::npos) return 0;
-  HORAE_CHECK(text[9] == '2', "each request under measurement succeeds");
+  HORAE_CHECK(text[9] == '2', "every measured request must succeed");
   constexpr std::string_view kLength = "Content-Length: ";
   const std::size_t at = text.find(kLength);
-  HORAE_CHECK(at < end, "each answer has a length");
+  HORAE_CHECK(at < end, "every response must have a length");
   const std::size_t whole = end + 4 + std::strtoul(text.data() + at + kLength.size(), nullptr, 10);
   return text.size() >= whole ? whole : 0;
 }
@@ -51,7 +51,7 @@ std::size_t length_of_answer(std::string_view text) {
 void send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    HORAE_CHECK(sent > 0, "the connection stays open");
+    HORAE_CHECK(sent > 0, "the server must not close the connection");
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
@@ -62,11 +62,11 @@ struct Client {
   std::string received;
 };
 
-// Reads what is there; true if an answer is complete.
+// Reads the available bytes; true if a response is complete.
 bool take_answer(Client& client) {
   std::array<char, 65536> bytes;
   const ssize_t count = ::recv(client.socket, bytes.data(), bytes.size(), 0);
-  HORAE_CHECK(count > 0, "the connection stays open");
+  HORAE_CHECK(count > 0, "the server must not close the connection");
   client.received.append(bytes.data(), static_cast<std::size_t>(count));
   if (length_of_answer(client.received) == 0) return false;
   client.received.clear();
@@ -126,7 +126,7 @@ std::string BlockingClient::call(const std::string& request) {
   while ((whole = length_of_answer(received)) == 0) {
     std::array<char, 65536> bytes;
     const ssize_t count = ::recv(socket_, bytes.data(), bytes.size(), 0);
-    HORAE_CHECK(count > 0, "the connection stays open");
+    HORAE_CHECK(count > 0, "the server must not close the connection");
     received.append(bytes.data(), static_cast<std::size_t>(count));
   }
   return received.substr(received.find("\r\n\r\n") + 4);

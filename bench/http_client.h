@@ -1,4 +1,4 @@
-// Load for an HTTP server on this machine: a few threads, each with many connections that wait for nothing but answers.
+// Load for an HTTP server on this machine: a few threads, each with many connections that only wait for responses.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct Load {
   double seconds = 1.0;
 };
 
-// Sends requests for a while, one after the other on each connection, and says how many were answered in a second.
-// `next` makes the text of a request; it is called by one thread at a time for each connection index. An answer with a
-// status other than 2xx ends the program.
+// Sends requests for a while, one at a time on each connection, and returns the responses per second. `next` makes the
+// text of a request; for each connection index it is called by one thread at a time. A response with a status other than
+// 2xx ends the program.
 double requests_per_second(const Load& load, const std::function<std::string(int connection)>& next);
 
 // One connection, one request at a time.
@@ -27,7 +27,7 @@ class BlockingClient {
   BlockingClient(const BlockingClient&) = delete;
   BlockingClient& operator=(const BlockingClient&) = delete;
 
-  // The body of the answer, which is a 2xx.
+  // The body of the response, which must be a 2xx.
   std::string call(const std::string& request);
 
  private:

@@ -21,7 +21,7 @@ double cpu_now() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// The value at a share of a sorted list, between its neighbours.
+// The quantile of a sorted list, interpolated.
 double at_share(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);

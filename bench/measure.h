@@ -1,4 +1,4 @@
-// Timing for the benches: rates and CPU, and ratios that mean something on a noisy machine.
+// Timing for the benches: rates, CPU time, and ratios that are robust on a noisy machine.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace horae::bench {
 
-// How long something took, on the wall and on the processor (this process, all threads).
+// Wall-clock time and CPU time (of all threads of this process).
 struct Spent {
   double wall_s = 0;
   double cpu_s = 0;
@@ -14,7 +14,7 @@ struct Spent {
   Spent& operator+=(const Spent& other);
 };
 
-// Runs from its making to read().
+// Measures from its construction to read().
 class Stopwatch {
  public:
   Stopwatch();
@@ -25,7 +25,7 @@ class Stopwatch {
   double cpu_s_;
 };
 
-// The middle and the quartiles of some figures.
+// Median and quartiles.
 struct Spread {
   double low = 0;
   double median = 0;
@@ -36,7 +36,7 @@ Spread spread_of(std::vector<double> values);
 // "0.81 (0.79-0.84)"
 std::string to_string(const Spread& spread);
 
-// The line that scripts read: "result NAME VALUE".
+// Prints the line for scripts: "result NAME VALUE".
 void print_result(const std::string& name, double value);
 
 }  // namespace horae::bench

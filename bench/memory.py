@@ -39,7 +39,7 @@ class Node:
         self.http = http.client.HTTPConnection("127.0.0.1", self.port)
 
     def call(self, path, body):
-        """The answer to a POST."""
+        """The body of the response to a POST."""
         self.http.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
         answer = self.http.getresponse()
         data = answer.read()
@@ -48,7 +48,7 @@ class Node:
         return json.loads(data)
 
     def live(self, count):
-        """Whole lives, by batches."""
+        """Runs `count` whole lives, in batches."""
         tasks = [{"queue": "bench", "spec": {"n": i}} for i in range(BATCH)]
         for _ in range(count // BATCH):
             self.call("/v1/tasks/batch", {"tasks": tasks})
@@ -57,7 +57,7 @@ class Node:
                 completed += self.complete_some()
 
     def complete_some(self):
-        """How many."""
+        """Claims and completes a batch; returns its size."""
         claim = {"owner": "worker-m", "queues": ["bench"], "max": BATCH, "wait": "10s"}
         claimed = self.call("/v1/claim", claim)["tasks"]
         if not claimed:
@@ -68,7 +68,7 @@ class Node:
         return len(claimed)
 
     def connect(self, count):
-        """So many connections, each with one request, one after the other."""
+        """Makes `count` connections with one request each, one at a time."""
         request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         for _ in range(count):
             with socket.create_connection(("127.0.0.1", self.port)) as connection:
@@ -77,19 +77,19 @@ class Node:
                     pass
 
     def resident(self):
-        """Megabytes."""
+        """Resident memory in megabytes."""
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
     def stop(self):
-        """By SIGTERM."""
+        """Stops the node by SIGTERM."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
 
 
 @contextlib.contextmanager
 def a_store(arguments):
-    """The URL of a store that is gone afterwards, unless it was there before."""
+    """The URL of a temporary store, or of the given one."""
     if arguments.store:
         yield arguments.store
     elif arguments.postgres:

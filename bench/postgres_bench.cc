@@ -1,9 +1,9 @@
-// postgres_bench [PART...]: what the PostgreSQL store costs beside the bare statements and the plain layout, what the
-// combiner gains, and what an archive and a held snapshot do to it. Parts: life, combiner, archive, snapshot; all
-// without arguments; and quick, which is the part of life that matters most. Part of make bench/store.
+// postgres_bench [PART...]: the cost of the PostgreSQL store compared with its bare statements and the plain layout, the
+// gain of the combiner, and the effect of an archive and of a held snapshot. Parts: life, combiner, archive, snapshot
+// (all of them without arguments); and quick, the most important part of life. Part of make bench/store.
 //
-// All take turns in one run on one private, durable server, because the machine and its disk are noisy: a ratio is
-// taken within each round, and the median of the ratios is the figure.
+// The candidates alternate in one run on one private, durable server, because the machine and its disk are noisy: a
+// ratio is computed for each round, and the median of the ratios is the result.
 
 #include <fmt/format.h>
 
@@ -36,12 +36,12 @@ constexpr int kRounds = 7;
 constexpr int kPriorities = 4;
 constexpr double kSeconds = 4.0;
 constexpr int kBacklog = 50'000;
-constexpr std::chrono::duration<double> kWarmUp{0.3};  // plans are made, caches filled
+constexpr std::chrono::duration<double> kWarmUp{0.3};  // fills caches and prepares plans
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
 
 using Results = std::vector<std::pair<std::string, double>>;
 
-// ---- The store as one of those that are measured ----
+// ---- The store as a candidate ----
 
 class Ids {
  public:
@@ -124,7 +124,7 @@ class StoreWorker final : public PostgresYardstick {
 
 using Workers = std::vector<std::unique_ptr<PostgresYardstick>>;
 
-// How workers live: a transaction for each call, or one for a whole round of them.
+// How workers call: a transaction for each call, or one for a whole round of them.
 enum class Way { kCalls, kExchange };
 
 struct Kind {
@@ -146,7 +146,7 @@ std::vector<YardstickTask> tasks(int count) {
   return all;
 }
 
-// Workers that live whole lives, each submits a batch, claims as many and completes what came, until the end of scope.
+// Workers that run whole lives until the end of the scope: each submits a batch, claims as many and completes them.
 class Load {
  public:
   Load(Workers workers, int batch, Way way = Way::kExchange) : workers_(std::move(workers)) {
@@ -179,7 +179,7 @@ class Load {
   }
 
  private:
-  // In one transaction: complete what came last, submit and claim the next.
+  // In one transaction: completes the last batch, submits and claims the next.
   void live_by_exchange(PostgresYardstick& worker, int batch) {
     const auto batch_of_tasks = tasks(batch);
     std::vector<YardstickClaim> claimed;
@@ -195,7 +195,7 @@ class Load {
     while (!stop_) {
       worker.submit(batch_of_tasks);
       const auto claimed = worker.claim(batch);
-      if (claimed.empty()) continue;  // others hold all there is
+      if (claimed.empty()) continue;  // other workers hold all tasks
       worker.complete(claimed);
       lives_ += static_cast<std::int64_t>(claimed.size());
     }
@@ -222,7 +222,7 @@ class World {
     return workers;
   }
 
-  // The plain layout may choose: which way is faster for it changes with the disk.
+  // The plain layout runs both ways: which is faster depends on the disk.
   static std::vector<Kind> kinds(Way way) {
     std::vector<Kind> all = {{"store", way, &store_workers},
                              {"floor", way, &yardstick_workers<PostgresFloor>},
@@ -242,7 +242,7 @@ class World {
     return workers;
   }
 
-  // Room for a few minutes of full load between checkpoints, which would hit one of the candidates and not the other.
+  // A few minutes of full load fit between checkpoints, which would affect only one of the candidates.
   testing::PostgresServer server_{{.settings = {"max_wal_size = 8GB", "checkpoint_timeout = 30min",
                                                 "shared_buffers = 1GB", "autovacuum_naptime = 10s"}}};
   PostgresMeter meter_{server_.url(), server_.pid()};
@@ -261,8 +261,8 @@ Spread ratio_of(const std::vector<Figures>& ours, const std::vector<Figures>& ot
   return spread_of(ratios);
 }
 
-// For a while, and alone on the server: the pages and the vacuum of what came before would slow it down. `backlog`
-// tasks are ready before it begins, and as many stay so.
+// Measures one candidate for a while, alone on the server, since dirty pages and vacuum of its predecessor would slow it
+// down. `backlog` tasks are ready before it begins, and as many stay ready.
 Figures measure_alone(World& world, const Kind& kind, int connections, int batch, int backlog) {
   const std::string url = world.server().make_database();
   Workers workers = kind.connect(url, connections);
@@ -278,7 +278,7 @@ Figures measure_alone(World& world, const Kind& kind, int connections, int batch
   return figures;
 }
 
-// How `pg.NAME.b100` is called: a life in one transaction, by calls, or beside many tasks that wait.
+// The variants of `pg.NAME.b100`: a life in one transaction, by single calls, or with a large backlog.
 std::string name_of(Way way, int backlog) {
   if (backlog > 0) return "backlog";
   return way == Way::kCalls ? "calls" : "life";
@@ -308,7 +308,7 @@ void compare_lives(World& world, Way way, const std::vector<int>& connection_cou
                    median_of(figures, &Figures::server_cpu_us), median_of(figures, &Figures::client_cpu_us),
                    kind.name == "store" ? "" : to_string(ratio_of(rounds["store"], figures)));
       }
-      // The headline is what four connections reach together.
+      // The headline is the total of four connections.
       const std::string name = fmt::format("pg.{}.b{}{}", name_of(way, backlog), batch, connections == 4 ? "" : ".c1");
       results.emplace_back(name + ".vs_floor", ratio_of(rounds["store"], rounds["floor"]).median);
       double vs_plain = ratio_of(rounds["store"], rounds["plain"]).median;
@@ -366,8 +366,8 @@ void compare_callers(World& world, Results& results) {
 
 // ---- Ten million archived tasks ----
 
-// Writes finished tasks straight into the tables, as the store would have over two days: those of a day have rising
-// numbers and ids, and what comes next has higher ones.
+// Writes finished tasks directly into the tables, as the store would have done over two days: numbers and ids rise within
+// a day, and later tasks get higher ones.
 void fill_archive(World& world, const std::string& url, int millions) {
   constexpr int kMillion = 1'000'000;
   constexpr int kBlockOfNumbers = 4096;
@@ -423,11 +423,12 @@ void compare_archives(World& world, Results& results) {
   results.emplace_back("pg.archive10m.server_cpu_us", spread_of(cpu_full).median);
 }
 
-// ---- A snapshot that somebody holds for two minutes ----
+// ---- A snapshot that is held for two minutes ----
 
 void hold_a_snapshot(World& world, Results& results) {
   const std::string url = world.server().make_database();
-  world.server().run_sql("checkpoint", "postgres");  // or that for what other parts wrote comes in the middle
+  world.server().run_sql("checkpoint",
+                         "postgres");  // else the checkpoint for earlier parts would fall into the measurement
   const Load load(world.store_workers(url, 4), 100, Way::kCalls);
   std::this_thread::sleep_for(kWarmUp);
   BareConnection holder(url, "public");

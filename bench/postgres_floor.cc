@@ -102,7 +102,7 @@ constexpr const char* kTakeBlock = R"sql(
 select (floor(extract(epoch from now()) / 86400)::bigint << 40) | (nextval('task_block') << 12)
 )sql";
 
-// Locks nothing that others wait for: only inserts.
+// Takes no locks that other statements wait for: only inserts.
 // $1 numbers, $2 queue, $3 ids, $4 priorities, $5 ranks, $6 specs; the runs: $7 ranks, $8 first, $9 last numbers
 constexpr const char* kSubmit = R"sql(
 with stored as (
@@ -116,7 +116,7 @@ select $2::smallint, rank, lo, hi
 from unnest($7::bigint[], $8::bigint[], $9::bigint[]) as fresh (rank, lo, hi)
 )sql";
 
-// Reads the head of run_order and skips what another claim has locked. Runs are deleted and inserted, never updated
+// Reads the head of run_order and skips rows that another claim has locked. Runs are deleted and inserted, never updated
 // (an updated one was handed out twice). Pieces of at most 64 become leases.
 // $1 queue, $2 at most so many tasks, $3 owner, $4 seconds of the lease, $5 at most so many runs
 constexpr const char* kClaim = R"sql(
@@ -148,7 +148,7 @@ select given.lo, task.seq, task.id, given.attempt, task.spec
 from given cross join lateral (select * from task where seq between given.lo and given.hi offset 0) as task
 )sql";
 
-// Locks the leases by their primary key in the order (lo, attempt, part), as every statement does. One verdict for each
+// Locks the leases by their primary key in the order (lo, attempt, part), like every statement. One verdict for each
 // entry: 1 accepted, 0 refused for good, 2 not now. Entries with state 0 would go to `delayed`; the bench has none, and
 // unnest fills their missing times up with nulls.
 // $1 first, $2 last numbers, $3 attempts, $4 leases (their lo), $5 states, $6 results, $7 owner
@@ -156,7 +156,7 @@ constexpr const char* kSettle = R"sql(
 with entry as (
   select *, int8range(lo, hi, '[]') as piece
   from unnest($1::bigint[], $2::bigint[], $3::int[], $4::bigint[], $5::smallint[], $6::text[], '{}'::timestamptz[])
-    with ordinality as told (lo, hi, attempt, lease, state, results, again, ord)
+    with ordinality as given (lo, hi, attempt, lease, state, results, again, ord)
   order by lease, attempt, lo
 ),
 held as (

@@ -1,7 +1,7 @@
-// The floor under the PostgreSQL store: the layout "ranges that move" with its statements as they were stressed, bare.
+// The lower bound for the PostgreSQL store: the layout "ranges that move" with its bare statements.
 //
-// Left out, because the contract adds it and the store pays for it: keys, options, history, results of their own,
-// pause, rank by the store.
+// Without the parts that the contract adds and the store pays for: keys, options, history, separate results, pauses, and
+// ranks computed by the store.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace horae::bench {
 
 class PostgresFloor final : public PostgresYardstick {
  public:
-  // Makes the schema bench_floor anew, empty, with the partitions of today.
+  // Recreates the schema bench_floor, empty, with today's partitions.
   static void create_tables(const std::string& url);
 
-  // A claim takes up to `max_runs` runs out of their table and puts back what it does not need; meanwhile others miss
-  // them. So few are best: somewhat more than a batch makes, which is one for each priority in it. With four
-  // priorities, four connections and batches of 100, 100 runs instead of 8 cost a third more WAL and a backlog.
+  // A claim deletes up to `max_runs` runs from their table and inserts the rest again; meanwhile other claims cannot see
+  // them. So a small number is best: somewhat more than a batch makes, which is one for each priority in it. With four
+  // priorities, four connections and batches of 100, 100 runs instead of 8 cost a third more WAL and cause a backlog.
   PostgresFloor(const std::string& url, std::string_view owner, int max_runs = 8);
 
   void submit(std::span<const YardstickTask> tasks) override;
@@ -36,10 +36,10 @@ class PostgresFloor final : public PostgresYardstick {
   BareRows send_claim(int max);
   BareRows send_complete(std::span<const YardstickClaim> tasks);
 
-  // So many numbers are there without asking the server.
+  // The numbers that are left without a call to the server.
   void reserve_numbers(std::int64_t count);
 
-  // The first of `count` consecutive numbers. What is left of a block too small for them is dropped.
+  // The first of `count` consecutive numbers. Drops the rest of a block that is too small for them.
   std::int64_t take_numbers(std::int64_t count);
 
   BareConnection connection_;

@@ -22,7 +22,7 @@ struct ProcessTimes {
   std::int64_t children = 0;  // cutime + cstime: of children that ended and were waited for
 };
 
-// Nothing if there is no such process (any more).
+// Nothing if the process does not exist (any more).
 std::optional<ProcessTimes> times_of(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   const std::string line{std::istreambuf_iterator<char>(file), {}};
@@ -45,10 +45,10 @@ bool is_number(const std::string& name) {
   return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// All processes of a server are children of its postmaster and have none of their own.
+// All processes of a server are children of its postmaster and have no children themselves.
 double cpu_seconds(pid_t postmaster) {
   const auto top = times_of(std::to_string(postmaster));
-  HORAE_CHECK(top.has_value(), fmt::format("/proc/{}/stat tells the times of the postmaster", postmaster));
+  HORAE_CHECK(top.has_value(), fmt::format("/proc/{}/stat must exist for the postmaster", postmaster));
   std::int64_t ticks = top->own + top->children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();

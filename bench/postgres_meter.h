@@ -1,4 +1,4 @@
-// What a PostgreSQL server on this machine has spent, read from outside of the connections that are measured.
+// The resources that a PostgreSQL server on this machine has used, read without the measured connections.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 namespace horae::bench {
 
 struct ServerSpent {
-  double cpu_s = 0;  // user and system time of all of the server's processes, those that ended included
+  double cpu_s = 0;  // user and system time of all processes of the server, including those that have ended
   double wal_bytes = 0;
 
   friend ServerSpent operator-(const ServerSpent& later, const ServerSpent& earlier) {
@@ -19,11 +19,11 @@ struct ServerSpent {
   }
 };
 
-// read() before and after; the difference is what the time between has cost, with whatever else the server did
-// (autovacuum, checkpoints). CPU time comes in ticks of 10 ms for each process: measure for a second at least.
-// Ends the program if the server cannot be asked or `postmaster` is no process here.
+// The difference of two read() calls is the cost of the time in between, including other work of the server (autovacuum,
+// checkpoints). CPU time has a resolution of 10 ms for each process: measure for a second at least. Aborts if the server
+// cannot be queried or `postmaster` is not a process on this machine.
 //
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 class PostgresMeter {
  public:
   PostgresMeter(const std::string& url, pid_t postmaster);

@@ -56,7 +56,7 @@ select id, $1::smallint, priority, spec
 from unnest($2::uuid[], $3::smallint[], $4::text[]) as fresh (id, priority, spec)
 )sql";
 
-// Reads the head of task_ready and skips what another claim has locked. ARRAY() makes sure that the inner select runs
+// Reads the head of task_ready and skips rows that another claim has locked. ARRAY() makes sure that the inner select runs
 // once and the outer rows are found by the primary key; a bare IN leaves both to the planner.
 // $1 queue, $2 at most so many tasks, $3 owner, $4 seconds of the lease
 constexpr const char* kClaim = R"sql(
@@ -70,22 +70,22 @@ where id = any (array(
 returning id, attempt, spec
 )sql";
 
-// Finds the rows by the primary key. A task that has an owner is running: naming the state too would tempt the planner
-// to walk all that run by task_expires.
+// Finds the rows by the primary key. A task with an owner is running: a condition on the state could make the planner
+// scan all running tasks by task_expires.
 // $1 ids, $2 attempts, $3 results, $4 owner
 constexpr const char* kComplete = R"sql(
 with done as (
   delete from task
-  using unnest($1::uuid[], $2::int[], $3::text[]) as told (id, attempt, result)
-  where task.id = any ($1::uuid[]) and task.id = told.id and task.attempt = told.attempt and task.owner = $4::text
-  returning task.*, told.result
+  using unnest($1::uuid[], $2::int[], $3::text[]) as given (id, attempt, result)
+  where task.id = any ($1::uuid[]) and task.id = given.id and task.attempt = given.attempt and task.owner = $4::text
+  returning task.*, given.result
 )
 insert into archive (id, run_at, created_at, started_at, finished_at, attempt, queue, priority, state, owner, result,
                      spec)
 select id, run_at, created_at, started_at, now(), attempt, queue, priority, 2, owner, result, spec from done
 )sql";
 
-// The planner takes each array for ten elements long and would compare each task with each: 1,000 of them took 260 ms.
+// The planner assumes ten elements for each array and would compare every task with every other: 1,000 took 260 ms.
 constexpr const char* kJoinByHash = "set enable_nestloop = off";
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The plain layout, as most queues on PostgreSQL have it: one hot row for each task, UPDATE to claim, and a finished
-// row moves to an archive. What the layout of the store has to beat.
+// The plain layout of most queues on PostgreSQL, as the reference to beat: one hot row for each task, UPDATE to claim,
+// and an archive for finished rows.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace horae::bench {
 
 class PostgresPlain final : public PostgresYardstick {
  public:
-  // Makes the schema bench_plain anew, empty.
+  // Recreates the schema bench_plain, empty.
   static void create_tables(const std::string& url);
 
   PostgresPlain(const std::string& url, std::string_view owner);

@@ -14,14 +14,14 @@ namespace {
 constexpr int kMaxParameters = 16;
 constexpr int kBinary = 1;
 
-// Of pg_type.dat; they never change.
+// From pg_type.dat; they never change.
 constexpr Oid kInt8 = 20;
 constexpr Oid kInt2 = 21;
 constexpr Oid kInt4 = 23;
 constexpr Oid kText = 25;
 constexpr Oid kUuid = 2950;
 
-// Integers go over the wire with the highest byte first.
+// Integers are sent in network byte order.
 template <typename Integer>
 void put_integer(std::string& out, Integer value) {
   for (int shift = 8 * static_cast<int>(sizeof(value)) - 8; shift >= 0; shift -= 8) {
@@ -164,7 +164,7 @@ void BareConnection::gather() {
   sent_ = 0;
 }
 
-// Statements up to a Sync are one transaction.
+// All statements before a Sync are one transaction.
 std::vector<BareRows> BareConnection::finish() {
   HORAE_CHECK(PQpipelineSync(connection_.get()) == 1, PQerrorMessage(connection_.get()));
   std::vector<BareRows> answers;

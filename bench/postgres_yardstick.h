@@ -1,5 +1,5 @@
-// What the PostgreSQL store is measured against: whole lives of tasks by libpq directly, with nothing decided and
-// nothing answered but the claimed specs. Below it the bare connection that the yardsticks share.
+// The yardsticks for the PostgreSQL store: whole lives of tasks directly by libpq, without any decisions, returning only
+// the claimed specs. Also the bare connection that the yardsticks share.
 #pragma once
 
 #include <libpq-fe.h>
@@ -17,7 +17,7 @@
 namespace horae::bench {
 
 struct YardstickTask {
-  int priority = 0;  // higher goes first
+  int priority = 0;  // higher is claimed first
   std::string spec;
 };
 
@@ -30,17 +30,17 @@ struct YardstickClaim {
 };
 
 // One worker on one connection. Each call is one prepared statement: one transaction, one round trip.
-// A statement that fails ends the program with the server's message: a bench has no plan B.
+// A failed statement ends the program with the server's message.
 //
-// Threads: one at a time. Several yardsticks may work on the same tables at once.
+// Not thread-safe. Several yardsticks may use the same tables concurrently.
 class PostgresYardstick {
  public:
   virtual ~PostgresYardstick() = default;
 
-  // Stores new tasks, with version 7 ids made on the way.
+  // Stores new tasks under new version 7 ids.
   virtual void submit(std::span<const YardstickTask> tasks) = 0;
 
-  // Leases up to `max` ready tasks to this worker. Fewer when others hold them at the moment.
+  // Leases up to `max` ready tasks to this worker; fewer if other workers hold the rest.
   virtual std::vector<YardstickClaim> claim(int max) = 0;
 
   // Ends tasks that this worker claimed, each with the result {}.
@@ -51,7 +51,7 @@ class PostgresYardstick {
                                                std::span<const YardstickTask> tasks, int max) = 0;
 };
 
-// What a statement answered, in the binary format.
+// The result of a statement, in the binary format.
 class BareRows {
  public:
   explicit BareRows(PGresult* result) : result_(result) {}
@@ -81,11 +81,11 @@ std::string encode(const std::vector<std::int64_t>& values);
 std::string encode(const std::vector<Uuid>& values);
 std::string encode(const std::vector<std::string_view>& values);
 
-// A connection without any of the store's wrapping.
+// A bare connection, without the layers of the store.
 class BareConnection {
  public:
-  // Generic plans, without JIT and without scans of whole tables: a plan that is made while a table is empty must not
-  // decide the figures. Unqualified names are those of `schema`.
+  // Uses generic plans, without JIT and sequential scans, so that a plan made for an empty table does not distort the
+  // figures. Unqualified names refer to `schema`.
   BareConnection(const std::string& url, std::string_view schema);
 
   // Any number of statements, without parameters.
@@ -93,13 +93,13 @@ class BareConnection {
 
   void prepare(const char* name, const char* sql);
 
-  // run("claim", queue, max): the parameters as encode() takes them. While statements are gathered it only sends.
+  // run("claim", queue, max), with parameters as encode() takes them. Between gather() and finish() it only sends.
   template <typename... Values>
   BareRows run(const char* name, const Values&... values) {
     return run_encoded(name, std::initializer_list<std::string>{encode(values)...});
   }
 
-  // What run() is called for until finish() is one transaction, sent in a pipeline; finish() answers all of it.
+  // All run() calls until finish() are one transaction, sent as a pipeline; finish() returns all results.
   void gather();
   std::vector<BareRows> finish();
 

@@ -1,5 +1,5 @@
-// private_postgres: a PostgreSQL for a script. Says its URL and keeps it until standard input ends, as it also does
-// when the script dies.
+// private_postgres: a PostgreSQL server for a script. Prints its URL and runs until standard input is closed, which also
+// happens when the script dies.
 
 #include <iostream>
 #include <string>

@@ -1,14 +1,14 @@
-// What a client of /v1 sends to let tasks live whole lives by batches.
+// The request bodies of a /v1 client that runs whole lives of tasks in batches.
 #pragma once
 
 #include <string>
 
 namespace horae::bench {
 
-// {"tasks":[...]}: so many for the queue `bench`, of four priorities.
+// {"tasks":[...]}: `count` tasks for the queue `bench`, with four priorities.
 std::string batch_body(int count, const std::string& spec);
 
-// {"settlements":[...]}: completions of all that a claim was answered with; empty if that was nothing.
+// {"settlements":[...]}: completions of all tasks in the response of a claim; empty if there were none.
 std::string settle_body(const std::string& claimed, const std::string& owner);
 
 }  // namespace horae::bench

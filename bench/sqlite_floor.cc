@@ -11,7 +11,7 @@
 namespace horae::bench {
 namespace {
 
-// A statement without any of the store's wrapping.
+// A bare statement, without the layers of the store.
 class Bare {
  public:
   Bare(sqlite3* database, const char* sql) {
@@ -56,7 +56,7 @@ sqlite3* open(const std::string& path) {
 struct SqliteFloor::Handles {
   explicit Handles(const std::string& path) : database(open(path)) {}
   ~Handles() {
-    // The statements are gone by then: members are destroyed in reverse order, and close_v2 waits for what is left.
+    // The statements are destroyed before this: members go in reverse order, and close_v2 waits for the rest.
     sqlite3_close_v2(database);
   }
 
@@ -99,7 +99,7 @@ void SqliteFloor::submit(std::span<const Submission> submissions) {
     task.blob(2, submission.id().bytes.data(), submission.id().bytes.size());
     task.integer(3, submission.task.priority);
     task.integer(4, now_);
-    task.blob(5, submission.id().bytes.data(), submission.id().bytes.size());  // in place of a digest
+    task.blob(5, submission.id().bytes.data(), submission.id().bytes.size());  // instead of a digest
     task.text(6, submission.task.spec);
     task.run();
     Bare& life = handles_->life;

@@ -1,5 +1,5 @@
-// The floor under the embedded store: the same rows in the same tables by bare sqlite3, with nothing decided and
-// nothing answered but the claimed specs.
+// The lower bound for the embedded store: the same rows in the same tables by bare sqlite3, without any decisions,
+// returning only the claimed specs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace horae::bench {
 
 class SqliteFloor {
  public:
-  // Makes a new database file with the store's own schema and settings.
+  // Creates a database file with the store's schema and settings.
   explicit SqliteFloor(const std::string& path);
   ~SqliteFloor();
 

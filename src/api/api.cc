@@ -20,20 +20,20 @@ bool is_json_type(std::string_view type) {
 HttpResponse no_route(const RouteMatch& match, const HttpRequest& request) {
   if (match.allowed.empty()) {
     return problem_response({.kind = problem_kind("no_such_path"),
-                             .detail = fmt::format("{} {}: there is nothing here; /docs lists what there is",
+                             .detail = fmt::format("{} {}: no route has this path; /docs lists all routes",
                                                    quote(request.method, 16), quote(request.path)),
                              .request = request.id});
   }
   HttpResponse response =
       problem_response({.kind = problem_kind("method_not_allowed"),
-                        .detail = fmt::format("{} {}: this path knows {}", quote(request.method, 16),
+                        .detail = fmt::format("{} {}: this path supports {}", quote(request.method, 16),
                                               quote(request.path), match.allowed),
                         .request = request.id});
   response.headers.push_back({"Allow", match.allowed});
   return response;
 }
 
-// What is wrong with the request as a whole, before its route looks at it.
+// What is wrong with the body as a whole, before its route parses it.
 std::optional<Problem> fault_of(const Call& call) {
   const HttpRequest& request = call.request;
   const auto problem = [](std::string_view name, std::string detail) {
@@ -53,7 +53,7 @@ std::optional<Problem> fault_of(const Call& call) {
   return std::nullopt;
 }
 
-// The one that the path names.
+// The task that the path names.
 std::optional<TaskId> task_of(const Call& call) {
   if (call.route->pattern.find("{id}") == std::string_view::npos) return std::nullopt;
   const auto id = parse_uuid(call.arguments[0]);
@@ -81,15 +81,16 @@ void Api::handle(HttpRequest request, const Responder& responder) {
                                                 .responder = responder,
                                                 .route = match.route,
                                                 .arguments = std::move(match.arguments)});
-  call->on_answer = [this, begun = parts_.clock.now(), asked = call.get()](int status, std::string_view reason) {
-    requests_.record(*asked->route, status, parts_.clock.now() - begun);
-    if (asked->route->access == Access::kAdmin) audit(*asked, status);
-    if (status >= 500) log_failure(*asked, status, reason);
+  call->on_answer = [this, begun = parts_.clock.now(), answered = call.get()](int status, std::string_view reason) {
+    requests_.record(*answered->route, status, parts_.clock.now() - begun);
+    if (answered->route->access == Access::kAdmin) audit(*answered, status);
+    if (status >= 500) log_failure(*answered, status, reason);
   };
   Gate::Decision decision = gate_.decide(call->request, match.route->access);
   call->principal = std::move(decision.principal);
   if (decision.refusal) return call->fail(std::move(*decision.refusal));
-  if (match.is_malformed) return call->fail(problem_kind("malformed"), "path: it has a bad % escape, or is not UTF-8");
+  if (match.is_malformed)
+    return call->fail(problem_kind("malformed"), "path: it contains a bad % escape, or is not UTF-8");
   if (auto fault = fault_of(*call)) return call->fail(fault->kind, std::move(fault->detail));
   auto query = read_query(call->request.query, *match.route);
   if (!query.ok()) return call->fail(query.error());
@@ -97,7 +98,7 @@ void Api::handle(HttpRequest request, const Responder& responder) {
   match.route->handle(*this, call);
 }
 
-// Who changed what, also those who were not let: but those may be anybody, and must not fill the log.
+// Logs each admin call, also those that are refused; refusals are rate-limited, because any caller can cause them.
 void Api::audit(const Call& call, int status) {
   Logger log = parts_.log;
   if (status == 401 || status == 403 || status == 429) {
@@ -114,7 +115,7 @@ void Api::audit(const Call& call, int status) {
                      {"request", call.request.id}});
 }
 
-// While the store is away everybody gets 503, so that is told once a second.
+// While the store is unavailable every call gets 503, so that is logged once a second.
 void Api::log_failure(const Call& call, int status, std::string_view reason) {
   const auto suppressed = (status == 503 ? unavailable_ : failures_).next(parts_.clock.now());
   if (!suppressed) return;
@@ -129,7 +130,7 @@ void Api::log_failure(const Call& call, int status, std::string_view reason) {
 
 void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {
   if (pool_.try_run(std::move(work))) return;
-  call->fail(problem_kind("busy"), "too many reads wait for the store; try again later");
+  call->fail(problem_kind("busy"), "too many reads are waiting for the store; retry later");
 }
 
 // ---- Long polls ----
@@ -152,7 +153,7 @@ void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& cla
   set_ticket(id, ticket);
 }
 
-// The claimer may have delivered before its ticket was known here, and the end may have come.
+// The claimer may have delivered before the ticket is known here, and end_waits() may have been called.
 void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
   Wait ended;
   {
@@ -167,14 +168,14 @@ void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
   end_wait(ended);
 }
 
-// The worker is gone. If its claim is under way, deliver() hears of it.
+// The worker is gone. If its claim is under way, deliver() is still called and notices that.
 void Api::forget(WaitId id, Claimer::Ticket ticket) {
   if (parts_.claimer.forget(ticket) == Claimer::Forgotten::kIsUnderWay) return;
   const std::lock_guard lock(mutex_);
   waits_.erase(id);
 }
 
-// Called by the claimer. False: the worker is gone.
+// Called by the claimer. False if the worker is gone: the claimer gives the tasks back.
 bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                   Result<std::vector<LeasedTask>> given) {
   {
@@ -191,26 +192,27 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
     return true;
   }
   const std::vector<LeasedTask> surplus = take_surplus(*given);
-  release(wish, releases_of(wish.owner, surplus), "they do not fit into one answer");
+  release(wish, releases_of(wish.owner, surplus), "they exceed the size of one answer");
   call->answer({.body = leased_tasks_json(*given)},
                [this, wish, releases = releases_of(wish.owner, *given)](bool was_sent) {
-                 if (!was_sent) release(wish, releases, "the worker was gone before it got them");
+                 if (!was_sent) release(wish, releases, "the worker disconnected before it received them");
                });
   return true;
 }
 
-// Nothing is given back, neither what does not fit nor what could not be sent: the worker may have asked elsewhere with
-// its token, and got it. What the token holds may be of queues that this caller may not see.
+// Releases nothing, neither tasks that do not fit nor those that could not be sent: the worker may have repeated the
+// claim at another node with its token, and received them there. The token may hold tasks of queues that this caller's
+// own access token does not cover; those are left out.
 void Api::deliver_once(Call& call, std::vector<LeasedTask> held) {
   std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
   const std::vector<LeasedTask> rest = take_surplus(held);
   call.answer(200, leased_tasks_json(held, rest));
 }
 
-// They were never started, so it costs no try. If this fails as well, the leases expire.
+// The tasks were never started, so releasing them costs no try. If the release fails as well, the leases expire.
 void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason) {
   if (releases.empty()) return;
-  parts_.log.info("tasks are given back",
+  parts_.log.info("leased tasks are released",
                   {{"owner", wish.owner}, {"tasks", releases.size()}, {"reason", std::string(reason)}});
   parts_.combiner.settle(std::move(releases), [](const auto&) {});
 }
@@ -220,9 +222,11 @@ void Api::end_wait(const Wait& wait) {
     case Claimer::Forgotten::kHeldNothing:
       return wait.call->answer(200, leased_tasks_json({}));
     case Claimer::Forgotten::kMayHoldTasks:
-      return wait.call->fail(Error{ErrorCode::kUnavailable, "the node stops, and the store is away: ask another one"});
+      return wait.call->fail(
+          Error{ErrorCode::kUnavailable,
+                "the node is stopping, and the store is unavailable: repeat the claim at another node"});
     case Claimer::Forgotten::kIsUnderWay:
-      return;  // it is delivered soon
+      return;  // deliver() answers it soon
   }
 }
 

@@ -1,4 +1,4 @@
-// Everything that a node answers over HTTP, on top of a store and the engine.
+// The HTTP API of a node, on top of a store and the engine.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,12 @@
 
 namespace horae {
 
-// What the API needs. All of it outlives the Api. What calls of the stores change is up to their observer: the API
-// wakes no loop itself.
+// What the API depends on. All of it outlives the Api. The API wakes no loop itself: observers of the stores do.
 struct ApiParts {
   Combiner& combiner;
   TaskStore& tasks;  // for reads
   QueueStore& queues;
-  TokenStore& access;  // who may call
+  TokenStore& access;
   ClusterStore& cluster;
   EventRing& events;
   Claimer& claimer;
@@ -48,8 +47,8 @@ struct ApiParts {
   Metrics& metrics;
   std::string node;  // its id: "worker-7"
   Logger log;
-  std::function<DispatcherStatus()> scheduler_status = {};  // none: a node without slots
-  std::function<Result<void>()> readiness = {};             // beyond the store: why the node is not ready
+  std::function<DispatcherStatus()> scheduler_status = {};  // null: a node without slots
+  std::function<Result<void>()> readiness = {};             // beside the store's check; null: always ready
   GateParts gate = {};
 };
 
@@ -59,9 +58,9 @@ struct ApiOptions {
   GateOptions gate;
 };
 
-// Threads: handle() from any thread at once, and it does not wait; start(), end_waits() and stop() by one thread.
+// handle() is thread-safe and never blocks; start(), end_waits() and stop() from one thread.
 //
-// The order of a stop: end_waits(), then the server's stop(), then stop(), then the combiner and the engine.
+// To stop a node: end_waits(), then the server's stop(), then stop(), then the combiner and the engine.
 class Api {
  public:
   explicit Api(ApiParts parts, ApiOptions options = {});
@@ -71,10 +70,10 @@ class Api {
 
   void start();
 
-  // Answers all long polls now, and from now on each claim at once.
+  // Answers all long polls now, and later claims without waiting.
   void end_waits();
 
-  // Finishes the reads that are under way.
+  // Finishes the reads that are queued or under way.
   void stop();
 
   // The handler for an HttpServer.
@@ -83,19 +82,19 @@ class Api {
   // For the routes.
   const ApiParts& parts() const { return parts_; }
 
-  // Runs `work` where it may wait for the store; answers 503 if too much waits already.
+  // Runs `work` on a thread that may block on the store; answers 503 if too many reads are waiting.
   void read(const std::shared_ptr<Call>& call, std::function<void()> work);
 
-  // The same; false if too much waits already, and then `work` is not called.
+  // The same; false, and `work` is not called, if too many reads are waiting.
   [[nodiscard]] bool try_read(std::function<void()> work) { return pool_.try_run(std::move(work)); }
 
-  // Waits for tasks in the name of the call, and answers it.
+  // Waits for tasks on behalf of the call, and answers it.
   void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim);
 
  private:
   struct Wait {
     std::shared_ptr<Call> call;
-    Claimer::Ticket ticket = 0;  // 0 while it is not known yet
+    Claimer::Ticket ticket = 0;  // 0 until it is known
   };
   using WaitId = std::uint64_t;
 

@@ -63,7 +63,8 @@ std::string EventStream::event_of(const EventRing::Numbered& each) {
   const LiveEvent& event = each.event;
   if (filter_.task && event.task != *filter_.task) return {};
   if (event.queue.empty() && (filter_.queue || filter_.scope)) {
-    // Whether the reader may see it is unknown here. A reader of one task learns by a request whether it may.
+    // The queue is unknown, and with it whether the reader may see the event. So the reader is asked to fetch its
+    // tasks: those requests check its access.
     return resync(each.number);
   }
   if (filter_.queue && event.queue != *filter_.queue) return {};

@@ -15,38 +15,38 @@
 
 namespace horae {
 
-// What a reader wants to hear of.
+// Which events a reader receives.
 struct EventFilter {
   std::optional<TaskId> task;
   std::optional<std::string> queue;
-  Scope scope;  // of its token; null: all queues
+  Scope scope;  // of its access token; null: all queues
 };
 
-// "worker-7:123": where a reader of that node stands. Nothing for what is no such id.
+// The position in "worker-7:123", an event id of this node. Nothing if the text is not one.
 std::optional<std::uint64_t> parse_event_id(std::string_view text, std::string_view node);
 
 // A stream of events:
 //   id: worker-7:123
 //   event: task
 //   data: {"task":"...","state":"running","queue":"mail"}
-// and, where something may have been missed, one named `resync`: look at what you care about again. A comment now and
-// then shows that the stream is alive.
+// and, where events may have been lost, one named `resync`: the reader must fetch the state of its tasks again. While
+// there are no events, a comment every few seconds keeps the connection alive.
 //
-// Threads: next() one at a time; the ring wakes it from any.
+// next() from one thread at a time; the ring may wake the stream from any thread.
 class EventStream final : public BodyStream {
  public:
-  // Begins after the event `last`; with nothing, now. The ring and the clock must outlive the stream.
+  // Begins after the event `last`; without one, with the next event. The ring and the clock must outlive the stream.
   EventStream(EventRing& ring, const Clock& clock, std::string node, EventFilter filter,
               std::optional<std::uint64_t> last);
   ~EventStream() override;
 
-  // `resume` is called when there is something new.
+  // `resume` is called when there are new events.
   void begin(std::function<void()> resume);
 
   std::string next() override;
 
  private:
-  // Nothing if it does not matter to the reader; else the text of the event.
+  // The text of the event; empty if the filter drops it.
   std::string event_of(const EventRing::Numbered& each);
   std::string resync(std::uint64_t number) const;
   std::string id_line(std::uint64_t number) const;
@@ -55,7 +55,7 @@ class EventStream final : public BodyStream {
   const Clock& clock_;
   const std::string node_;
   const EventFilter filter_;
-  const bool has_missed_;  // it comes from another node, or from another life of this one
+  const bool has_missed_;  // `last` is of another node, or of an earlier run of this one
   std::uint64_t position_;
   MonotonicTime last_sent_;
   bool is_new_ = true;

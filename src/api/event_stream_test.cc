@@ -33,7 +33,7 @@ class EventStreamTest : public ::testing::Test {
   ManualClock clock_;
 };
 
-TEST_F(EventStreamTest, TellsWhatHappensFromNowOn) {
+TEST_F(EventStreamTest, SendsEventsFromNowOn) {
   happen({task(1), State::kReady, "mail"});
   const auto stream = open();
   EXPECT_THAT(stream->next(), StartsWith("retry: 1000\nid: worker-7:1\n\n"));
@@ -45,7 +45,7 @@ TEST_F(EventStreamTest, TellsWhatHappensFromNowOn) {
   EXPECT_EQ(stream->next(), "");
 }
 
-TEST_F(EventStreamTest, GoesOnAfterTheLastOneThatWasSeen) {
+TEST_F(EventStreamTest, ResumesAfterTheLastSeenEvent) {
   happen({task(1), State::kReady, "mail"});
   happen({task(2), State::kReady, "mail"});
   const std::string piece = open({}, 1)->next();
@@ -53,19 +53,19 @@ TEST_F(EventStreamTest, GoesOnAfterTheLastOneThatWasSeen) {
   EXPECT_THAT(piece, Not(HasSubstr("resync")));
 }
 
-TEST_F(EventStreamTest, SaysResyncIfThatIsGone) {
+TEST_F(EventStreamTest, SendsResyncIfTheLastSeenEventIsGone) {
   for (std::uint8_t i = 1; i <= 12; ++i) happen({task(i), State::kReady, "mail"});
   EXPECT_THAT(open({}, 2)->next(), HasSubstr("id: worker-7:12\nevent: resync\ndata: {}\n\n"));
 }
 
-TEST_F(EventStreamTest, SaysResyncToAReaderOfAnotherNode) {
+TEST_F(EventStreamTest, SendsResyncToAReaderOfAnotherNode) {
   happen({task(1), State::kReady, "mail"});
   const auto stream = open({}, 99);
   EXPECT_EQ(stream->next(), "retry: 1000\nid: worker-7:1\n\nid: worker-7:1\nevent: resync\ndata: {}\n\n");
   EXPECT_EQ(stream->next(), "");
 }
 
-TEST_F(EventStreamTest, ASlowReaderMissesEventsAndIsToldSo) {
+TEST_F(EventStreamTest, SendsResyncToASlowReaderThatMissedEvents) {
   const auto stream = open();
   (void)stream->next();
   for (std::uint8_t i = 1; i <= 12; ++i) happen({task(i), State::kReady, "mail"});
@@ -74,7 +74,7 @@ TEST_F(EventStreamTest, ASlowReaderMissesEventsAndIsToldSo) {
   EXPECT_THAT(stream->next(), HasSubstr("event: task"));
 }
 
-TEST_F(EventStreamTest, TellsOfOneTaskOrOneQueue) {
+TEST_F(EventStreamTest, FiltersByTaskOrQueue) {
   const auto of_task = open({.task = task(2), .queue = std::nullopt, .scope = nullptr});
   const auto of_queue = open({.task = std::nullopt, .queue = "mail", .scope = nullptr});
   (void)of_task->next();
@@ -87,18 +87,18 @@ TEST_F(EventStreamTest, TellsOfOneTaskOrOneQueue) {
   EXPECT_EQ(of_queue->next(), "");
 }
 
-TEST_F(EventStreamTest, TellsNothingOutsideTheScope) {
+TEST_F(EventStreamTest, SendsNothingOutsideTheScope) {
   const auto stream = open({.task = std::nullopt, .queue = std::nullopt, .scope = scope_of("mail*")});
   (void)stream->next();
   happen({task(1), State::kReady, "secret"});
   EXPECT_EQ(stream->next(), "");
-  happen({task(2), State::kCompleted, ""});  // nobody knows whose
+  happen({task(2), State::kCompleted, ""});  // its queue is unknown
   const std::string piece = stream->next();
   EXPECT_THAT(piece, HasSubstr("resync"));
   EXPECT_THAT(piece, Not(HasSubstr("02000000")));
 }
 
-TEST_F(EventStreamTest, AKeepAliveComesNowAndThen) {
+TEST_F(EventStreamTest, SendsAKeepAliveWhileThereAreNoEvents) {
   const auto stream = open();
   (void)stream->next();
   clock_.advance(9s);

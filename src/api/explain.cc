@@ -8,7 +8,7 @@
 namespace horae {
 namespace {
 
-// Whoever waits says so each second, so this is not now any more.
+// A waiting worker renews its mark every second, so after this time no worker is waiting any more.
 constexpr Duration kStillAwaited = std::chrono::seconds(15);
 
 Reason not_due(const Circumstances& known) {
@@ -16,12 +16,12 @@ Reason not_due(const Circumstances& known) {
 }
 
 Reason running(const Circumstances& known) {
-  return {"running", fmt::format("it runs: attempt {} at {}", known.task.attempt,
-                                 known.task.owner.value_or("a worker that is not known"))};
+  return {"running", fmt::format("it is running: attempt {} on {}", known.task.attempt,
+                                 known.task.owner.value_or("an unknown worker"))};
 }
 
 // "no_disk: full; late: by an hour"
-std::string words_of(const std::vector<TaskError>& errors) {
+std::string text_of(const std::vector<TaskError>& errors) {
   std::string words;
   for (const TaskError& error : errors) {
     if (!words.empty()) words += "; ";
@@ -32,7 +32,7 @@ std::string words_of(const std::vector<TaskError>& errors) {
 }
 
 std::string why_it_ended(const Task& task) {
-  if (task.state == State::kAborted) return words_of(task.errors);
+  if (task.state == State::kAborted) return text_of(task.errors);
   if (task.state == State::kCancelled) return task.cancel_reason.value_or("");
   return "";
 }
@@ -44,7 +44,7 @@ Reason finished(const Circumstances& known) {
   return {"finished", std::move(detail)};
 }
 
-std::optional<Reason> nobody_asks(const Circumstances& known) {
+std::optional<Reason> no_worker(const Circumstances& known) {
   const std::string& queue = known.task.queue;
   if (!known.last_awaited) {
     return Reason{"no_worker", fmt::format("no worker is known to have waited for tasks of queue {}", queue)};
@@ -65,16 +65,16 @@ std::vector<Reason> why_it_waits(const Circumstances& known) {
     reasons.push_back({"scheduler_stopped", "the scheduler is stopped: start it with `horae scheduler start`"});
   }
   if (known.is_queue_paused) {
-    reasons.push_back(
-        {"queue_paused", fmt::format("queue {0} is paused: go on with `horae queue resume {0}`", known.task.queue)});
+    reasons.push_back({"queue_paused",
+                       fmt::format("queue {0} is paused: resume it with `horae queue resume {0}`", known.task.queue)});
   }
-  if (auto reason = nobody_asks(known)) reasons.push_back(std::move(*reason));
+  if (auto reason = no_worker(known)) reasons.push_back(std::move(*reason));
   if (known.ahead && *known.ahead > 0) {
     reasons.push_back(
         {"behind_others", fmt::format("{} ahead of it in queue {}", count_of(*known.ahead), known.task.queue)});
   }
   if (reasons.empty())
-    reasons.push_back({"next", "it is the next of its queue, and a worker asked for its tasks a moment ago"});
+    reasons.push_back({"next", "it is the next task of its queue, and a worker claimed from the queue a moment ago"});
   return reasons;
 }
 

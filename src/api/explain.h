@@ -1,4 +1,4 @@
-// Why a task does not run, in words.
+// Explains why a task does not run.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace horae {
 
 inline constexpr std::size_t kMostAhead = 10'000;  // counted
 
-// What there is to know about a task that waits; of others only task and now matter.
+// The facts about a ready task; for tasks in other states only `task` and `now` matter.
 struct Circumstances {
   Task task;
   Instant now;  // the store's clock
   bool is_scheduler_running = true;
   bool is_queue_paused = false;
-  std::optional<std::size_t> ahead;     // tasks that are claimed before it, kMostAhead at most; nothing if unknown
-  std::optional<Instant> last_awaited;  // when somebody last waited for tasks of its queue; nothing if never
+  std::optional<std::size_t> ahead;     // tasks that will be claimed before it, at most kMostAhead; nothing if unknown
+  std::optional<Instant> last_awaited;  // when a worker last waited for tasks of its queue; nothing if never
 };
 
 struct Reason {
@@ -29,7 +29,7 @@ struct Reason {
   std::string detail;     // a sentence
 };
 
-// At least one, the weightiest first.
+// At least one, the most important first.
 std::vector<Reason> explain(const Circumstances& circumstances);
 
 }  // namespace horae

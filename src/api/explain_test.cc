@@ -43,7 +43,7 @@ TEST(Explain, AStoppedSchedulerAndAPausedQueueComeFirst) {
   EXPECT_THAT(codes_of(known), ElementsAre("scheduler_stopped", "queue_paused", "behind_others"));
 }
 
-TEST(Explain, NobodyAsksForItsQueue) {
+TEST(Explain, NoWorkerClaimsFromItsQueue) {
   Circumstances known = waiting();
   known.last_awaited = std::nullopt;
   EXPECT_THAT(codes_of(known), ElementsAre("no_worker"));
@@ -52,7 +52,7 @@ TEST(Explain, NobodyAsksForItsQueue) {
   EXPECT_THAT(explain(known)[0].detail, HasSubstr("since 1970-02-11T15:59:00"));
 }
 
-TEST(Explain, OthersAreAheadOfIt) {
+TEST(Explain, TasksAreAheadOfIt) {
   Circumstances known = waiting();
   known.ahead = 1;
   EXPECT_THAT(explain(known)[0].detail, HasSubstr("1 task is ahead"));
@@ -62,9 +62,9 @@ TEST(Explain, OthersAreAheadOfIt) {
   EXPECT_THAT(explain(known)[0].detail, HasSubstr("10000 tasks or more are ahead"));
 }
 
-TEST(Explain, TheNextOneStartsAnyMoment) { EXPECT_THAT(codes_of(waiting()), ElementsAre("next")); }
+TEST(Explain, TheNextTaskOfTheQueue) { EXPECT_THAT(codes_of(waiting()), ElementsAre("next")); }
 
-TEST(Explain, WhatRunsOrHasEndedSaysSo) {
+TEST(Explain, ARunningOrFinishedTaskSaysSo) {
   Circumstances known = waiting();
   known.task.state = State::kRunning;
   known.task.owner = "worker-7";
@@ -76,7 +76,7 @@ TEST(Explain, WhatRunsOrHasEndedSaysSo) {
   EXPECT_THAT(explain(known)[0].detail, EndsWith("Z: enough"));
 }
 
-TEST(Explain, AnAbortedTaskTellsItsErrors) {
+TEST(Explain, AnAbortedTaskNamesItsErrors) {
   Circumstances known = waiting();
   known.task.state = State::kAborted;
   known.task.errors = {{.code = "no_disk", .description = "full"}, {.code = "late", .description = ""}};

@@ -1,4 +1,4 @@
-// The problems that only a scheduler has, beside those of http/problem.h.
+// Problem kinds of tasks, in addition to the general ones in http/problem.h.
 #pragma once
 
 #include "http/problem.h"
@@ -6,7 +6,7 @@
 
 namespace horae {
 
-// The kind of a refused settlement or cancel. The verdict is no success.
+// The kind for a refused settlement or cancel. Requires that the verdict is not a success.
 const ProblemKind& problem_kind(Verdict verdict);
 
 }  // namespace horae

@@ -1,4 +1,4 @@
-// Threads for what would hold up the server's own: calls that wait for a store.
+// Threads for calls that wait for a store, which would block the server's own threads.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace horae {
 
-// Threads: every member may be called from any thread at once, start() and stop() by one.
+// try_run() is thread-safe; start() and stop() from one thread.
 class ReadPool {
  public:
   using Work = std::function<void()>;
@@ -22,10 +22,10 @@ class ReadPool {
 
   void start();
 
-  // Does what it has taken, then ends. May be called more than once.
+  // Finishes the queued work, then ends the threads. Idempotent.
   void stop();
 
-  // False if too much waits already, or after stop(): then `work` is not called.
+  // False, and `work` is not called, if the queue is full or after stop().
   [[nodiscard]] bool try_run(Work work) { return queue_.try_push(std::move(work)); }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 bool is_placeholder(std::string_view segment) { return segment.starts_with('{'); }
 
-// How many segments of the pattern are words; nothing if it does not fit the path.
+// The number of literal segments in the pattern; nothing if it does not match the path.
 std::optional<int> words_that_fit(const std::vector<std::string_view>& pattern,
                                   const std::vector<std::string_view>& path) {
   if (pattern.size() != path.size()) return std::nullopt;
@@ -58,7 +58,7 @@ std::string names_of(const std::vector<Parameter>& parameters) {
 std::span<const Route> routes() {
   static const std::vector<Route> kAll = [] {
     std::vector<Route> all;
-    for (auto part : {task_routes(), worker_routes(), queue_routes(), cluster_routes(), token_routes(), seed_routes(),
+    for (auto part : {task_routes(), worker_routes(), queue_routes(), cluster_routes(), token_routes(), compat_routes(),
                       node_routes()}) {
       std::ranges::move(part, std::back_inserter(all));
     }
@@ -73,11 +73,11 @@ std::vector<Answer> documented_answers(const Route& route) {
     if (std::ranges::find(answers, status, &Answer::status) == answers.end()) answers.push_back({status, description});
   };
   if (route.access != Access::kOpen) {
-    add(401, "A token is needed, or this one is not known");
-    add(403, "The token is not for this, or the request comes from another site");
-    add(429, "This token has called too often; `Retry-After` says when to come again");
+    add(401, "A token is required, or this one is unknown");
+    add(403, "The token does not allow this, or the request comes from a page of another site");
+    add(429, "This token exceeds its rate limit; `Retry-After` says when to retry");
   }
-  if (!route.ignores_query) add(400, "The request cannot be read");
+  if (!route.ignores_query) add(400, "The request is malformed");
   if (!route.body.empty()) {
     add(413, "The body is larger than 1 MiB");
     add(415, "The body is not application/json");
@@ -86,7 +86,7 @@ std::vector<Answer> documented_answers(const Route& route) {
   return answers;
 }
 
-// Of several patterns that fit, the one with more words wins: /v1/tasks/batch before /v1/tasks/{id}.
+// Of several patterns that match, the one with more literal segments wins: /v1/tasks/batch before /v1/tasks/{id}.
 RouteMatch find_route(std::string_view method, std::string_view path) {
   if (method == "HEAD") method = "GET";
   const std::vector<std::string_view> segments = split(path, '/');
@@ -123,14 +123,14 @@ Result<Call::Query> read_query(std::string_view query, const Route& route) {
     const auto name = decode_percent(part.substr(0, equals), true);
     const auto value = decode_percent(part.substr(std::min(equals + 1, part.size())), true);
     if (!name || !value) {
-      return Error{ErrorCode::kMalformed, fmt::format("query {}: it has a bad % escape", quote(part))};
+      return Error{ErrorCode::kMalformed, fmt::format("query {}: it contains a bad % escape", quote(part))};
     }
     if (std::ranges::find(route.parameters, *name, &Parameter::name) == route.parameters.end()) {
-      return Error{ErrorCode::kMalformed, fmt::format("query {}: there is no such parameter here; give {}",
+      return Error{ErrorCode::kMalformed, fmt::format("query {}: this route has no such parameter; it accepts {}",
                                                       quote(*name), names_of(route.parameters))};
     }
     if (std::ranges::find(parts, *name, &Call::Query::value_type::first) != parts.end()) {
-      return Error{ErrorCode::kMalformed, fmt::format("query {}: it is there twice; give it once", quote(*name))};
+      return Error{ErrorCode::kMalformed, fmt::format("query {}: it is given twice; give it once", quote(*name))};
     }
     parts.emplace_back(*name, *value);
   }
@@ -163,7 +163,7 @@ Result<void> Call::check_scope(std::string_view queue) const {
 
 Result<void> Call::check_scope_of_all() const {
   if (principal.scope == nullptr) return {};
-  return Error{ErrorCode::kForbidden, fmt::format("this concerns all queues, and token {} is for {} only",
+  return Error{ErrorCode::kForbidden, fmt::format("this affects all queues, and token {} is for {} only",
                                                   principal.token_id, fmt::join(principal.scope->patterns(), ", "))};
 }
 

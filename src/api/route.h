@@ -1,4 +1,4 @@
-// What the node answers to, as data: tests and the OpenAPI document walk this table.
+// The routes of the API, as a table: the dispatcher, the OpenAPI document and tests read it.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ namespace horae {
 class Api;
 class Call;
 
-// A part of the query of a request.
+// A query parameter.
 struct Parameter {
   std::string_view name;
   std::string_view schema;  // JSON Schema: {"type":"integer","minimum":1}
   std::string_view description;
 };
 
-// A status that a route may answer with, and the shape of the body: the name of a schema of openapi_schemas.h, or a
-// content type if it is no JSON. 204 has no body. Statuses from 400 on are problems unless they say otherwise.
+// A status that a route may answer with, and the shape of the body: the name of a schema in openapi_schemas.cc, or a
+// content type if it is not JSON. 204 has no body. Statuses from 400 on are problem documents unless a shape is given.
 struct Answer {
   int status;
   std::string_view description;
@@ -45,31 +45,31 @@ struct Route {
   std::string_view tag;
   std::string_view summary;
   Access access = Access::kAdmin;
-  std::string_view body = {};     // the name of the schema of the body; empty if none is read
-  bool body_is_optional = false;  // an empty one will do
+  std::string_view body = {};     // the name of the schema of the body; empty: no body is read
+  bool body_is_optional = false;  // an empty body is accepted
   std::vector<Parameter> parameters = {};
-  bool ignores_query = false;  // for probes and scrapers, which may add what means nothing here
+  bool ignores_query = false;  // for probes and scrapers, which may add parameters of their own
   std::vector<Answer> answers;
   void (*handle)(Api& api, const std::shared_ptr<Call>& call);
 };
 
-// All routes, in the order of the documentation.
+// All routes, in the order of the OpenAPI document.
 std::span<const Route> routes();
 
-// What a route may answer with: its own statuses, and those of what is read and checked before it is asked.
+// All statuses of a route: its own, and those of the checks that precede its handler.
 std::vector<Answer> documented_answers(const Route& route);
 
 struct RouteMatch {
   const Route* route = nullptr;        // of this method and path
-  std::vector<std::string> arguments;  // what stands in the place of each {}, decoded
-  std::string allowed;                 // without a route: methods that the path knows, "GET, POST"; empty if none
-  bool is_malformed = false;           // the path has a bad escape
+  std::vector<std::string> arguments;  // the values of the placeholders, decoded
+  std::string allowed;                 // without a route: the methods that the path supports, "GET, POST"; may be empty
+  bool is_malformed = false;           // the path contains a bad escape
 };
 RouteMatch find_route(std::string_view method, std::string_view path);
 
-// One request on its way to its answer. Callbacks share it.
+// One request until its answer. Callbacks share it.
 //
-// Threads: the request does not change; the answer may come from any thread, once.
+// The members do not change once the route's handler runs; it is answered once, from any thread.
 class Call {
  public:
   using Query = std::vector<std::pair<std::string, std::string>>;
@@ -82,7 +82,7 @@ class Call {
   Query query = {};
   std::function<void(int status, std::string_view reason)> on_answer = {};  // of a problem: its detail
 
-  // The value of a part of the query; nothing if it is absent or empty.
+  // The value of a query parameter; nothing if it is absent or empty.
   std::optional<std::string_view> parameter(std::string_view name) const;
 
   void answer(int status, std::string json) const;
@@ -92,14 +92,14 @@ class Call {
   void fail(const ProblemKind& kind, std::string detail) const;
   void fail(Problem problem) const;
 
-  // kForbidden if the caller's token is not for this queue.
+  // kForbidden if the caller's token does not cover this queue.
   Result<void> check_scope(std::string_view queue) const;
 
-  // kForbidden if it is not for all queues, for what concerns them all.
+  // kForbidden if it does not cover all queues; for calls that affect them all.
   Result<void> check_scope_of_all() const;
 };
 
-// The parts of a query, each once. kMalformed for one that the route does not know, unless it ignores all.
+// The parameters of a query, each once. kMalformed for one that the route does not have, unless it ignores the query.
 Result<Call::Query> read_query(std::string_view query, const Route& route);
 
 }  // namespace horae

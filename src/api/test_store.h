@@ -1,4 +1,4 @@
-// A store between the test and the real one: away, over a limit, or holding its callers, when the test says so.
+// Wraps a store so that a test can make it unavailable, over a limit, or blocking.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@
 
 namespace horae::testing {
 
-// What happens to calls of the store. All members from any thread at once.
-class Gate {
+// Decides what happens to calls of the store. Thread-safe.
+class StoreGate {
  public:
-  // Calls fail with this code until told otherwise.
+  // Calls fail with this code until it is changed.
   void fail_with(std::optional<ErrorCode> code) {
     const std::lock_guard lock(mutex_);
     failure_ = code;
   }
 
-  // Calls wait until open().
+  // Calls block until open().
   void hold() {
     const std::lock_guard lock(mutex_);
     is_held_ = true;
@@ -36,7 +36,7 @@ class Gate {
     changed_.notify_all();
   }
 
-  // Waits until that many callers are held.
+  // Waits until that many callers are blocked.
   void wait_for_held(int count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return held_ >= count; });
@@ -50,7 +50,7 @@ class Gate {
       changed_.notify_all();
       changed_.wait(lock, [&] { return !is_held_; });
       --held_;
-      if (failure_) return Error{*failure_, "the test took the store away"};
+      if (failure_) return Error{*failure_, "the test made the store unavailable"};
     }
     return call();
   }
@@ -65,7 +65,7 @@ class Gate {
 
 class GatedTasks final : public TaskStore {
  public:
-  GatedTasks(TaskStore& store, Gate& gate) : store_(store), gate_(gate) {}
+  GatedTasks(TaskStore& store, StoreGate& gate) : store_(store), gate_(gate) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     return gate_.pass([&] { return store_.submit(submissions); });
@@ -112,12 +112,12 @@ class GatedTasks final : public TaskStore {
 
  private:
   TaskStore& store_;
-  Gate& gate_;
+  StoreGate& gate_;
 };
 
 class GatedQueues final : public QueueStore {
  public:
-  GatedQueues(QueueStore& store, Gate& gate) : store_(store), gate_(gate) {}
+  GatedQueues(QueueStore& store, StoreGate& gate) : store_(store), gate_(gate) {}
 
   Result<QueueList> queues() override {
     return gate_.pass([&] { return store_.queues(); });
@@ -140,12 +140,12 @@ class GatedQueues final : public QueueStore {
 
  private:
   QueueStore& store_;
-  Gate& gate_;
+  StoreGate& gate_;
 };
 
 class GatedTokens final : public TokenStore {
  public:
-  GatedTokens(TokenStore& store, Gate& gate) : store_(store), gate_(gate) {}
+  GatedTokens(TokenStore& store, StoreGate& gate) : store_(store), gate_(gate) {}
 
   Result<Token> create(const Token& token) override {
     return gate_.pass([&] { return store_.create(token); });
@@ -159,13 +159,13 @@ class GatedTokens final : public TokenStore {
 
  private:
   TokenStore& store_;
-  Gate& gate_;
+  StoreGate& gate_;
 };
 
-// All of it; messages and the cluster are not held up.
+// The whole store; calls about messages and the cluster are not gated.
 class GatedStore final : public Store {
  public:
-  GatedStore(Store& store, Gate& gate)
+  GatedStore(Store& store, StoreGate& gate)
       : store_(store), tasks_(store.tasks(), gate), queues_(store.queues(), gate), tokens_(store.tokens(), gate) {}
 
   TaskStore& tasks() override { return tasks_; }

@@ -49,7 +49,7 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
   });
 }
 
-// As Engine does it.
+// As Engine does.
 void ApiWorld::on_changes(std::span<const Change> changes) {
   const WakeUps wake_ups = wake_ups_of(changes);
   if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
@@ -60,7 +60,7 @@ void ApiWorld::on_changes(std::span<const Change> changes) {
   if (std::ranges::find(changes, Change::Kind::kTokens, &Change::kind) != changes.end()) ++changed_.tokens;
 }
 
-// What is due now is run now; what is due later waits for the test's clock.
+// Runs what is due now; what is due later waits for the test's clock.
 void ApiWorld::run_claimer() {
   while (claimer_.run_once(clock_.now()) <= clock_.now()) {
   }

@@ -1,5 +1,5 @@
 // A node for tests of routes: an SQLite store in memory, the claimer on a thread of its own, and a real server. Clocks
-// stand still until the test moves them.
+// advance only when the test says so.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class ApiWorld final : private ChangeObserver {
   ApiWorld(const ApiWorld&) = delete;
   ApiWorld& operator=(const ApiWorld&) = delete;
 
-  // One request on the connection that is kept open; what was answered is noted for the walk.
+  // One request on a connection that is kept open. Records the status for seen().
   TestResponse call(std::string_view method, std::string_view target, std::string_view body = {},
                     std::string_view headers = {});
   TestResponse get(std::string_view target) { return call("GET", target); }
@@ -47,33 +47,33 @@ class ApiWorld final : private ChangeObserver {
   // {"event":..,"id":..,"attempt":..,"owner":"worker-1" ...} in a settle call of one.
   TestResponse settle(std::string_view event, std::string_view id, int attempt, std::string_view more = {});
 
-  // Time passes for the store and the node.
+  // Advances the clocks of the store and the node.
   void advance(Duration by);
 
-  // Waits until that many workers wait for tasks, and the claimer has looked for theirs.
+  // Waits until that many workers are waiting for tasks and the claimer has tried to serve them.
   void wait_for_waiting(std::size_t count);
 
-  // The same, for workers that come while the claimer is held by the gate.
+  // The same, for workers that arrive while the gate blocks the claimer.
   void wait_for_arrivals(std::size_t count);
 
   // Waits until the server has that many connections.
   void wait_for_connections(std::size_t count);
 
-  // How many calls of the store had such changes.
+  // Counts calls of the store that made such changes.
   struct Changed {
     std::atomic<int> scheduled = 0, cancelled = 0, control = 0, tokens = 0;
   };
   const Changed& changed() const { return changed_; }
 
-  // What the node says of its slots; set it before it is asked for.
+  // The slots that the node reports; set it before the request.
   DispatcherStatus& status() { return status_; }
   const Clock& clock() const { return clock_; }
 
-  // Who shows a token, whatever it is, and how long that one must wait; change them between two calls.
+  // The holder of every token, whatever its text, and how long it must wait; change them between two calls.
   std::optional<Principal>& caller() { return caller_; }
   std::optional<Duration>& throttle() { return throttle_; }
 
-  Gate& gate() { return gate_; }
+  StoreGate& gate() { return gate_; }
   Store& store() { return *store_; }
   EventRing& events() { return events_; }
   Api& api() { return api_; }
@@ -99,7 +99,7 @@ class ApiWorld final : private ChangeObserver {
   std::optional<Duration> throttle_;
   DispatcherStatus status_;
   std::unique_ptr<Store> store_;
-  Gate gate_;
+  StoreGate gate_;
   Metrics metrics_;
   GatedStore gated_;
   ObservedStore observed_;

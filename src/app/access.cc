@@ -9,7 +9,7 @@
 namespace horae {
 namespace {
 
-bool is_open_to_others(const HttpServerOptions& http) {
+bool is_open_to_other_machines(const HttpServerOptions& http) {
   return http.plaintext_behind_proxy || std::ranges::any_of(http.listen, [](const std::string& text) {
            const auto address = parse_listen_address(text);
            return address.ok() && !address->is_loopback;
@@ -22,13 +22,13 @@ Result<void> NodeAccess::start(const HttpServerOptions& http, bool requires_toke
   const std::lock_guard lock(refreshing_);
   if (auto read = book_.refresh(tokens_); !read.ok()) return read;
   if (!book_.is_empty()) return {};
-  if (!is_open_to_others(http)) {
-    if (requires_token) log_.warn("http.require_token: there is no token yet, so nobody can call this node");
+  if (!is_open_to_other_machines(http)) {
+    if (requires_token) log_.warn("http.require_token: there is no token yet, so every call will be refused");
     return {};
   }
   return Error{ErrorCode::kRefused,
-               fmt::format("http.listen {}: other machines can reach this node, and there is no token yet with which "
-                           "they could call; make one first: horae token create --offline --name first --role admin",
+               fmt::format("http.listen {}: other machines can reach this node, and there is no token yet; create one "
+                           "first: horae token create --offline --name first --role admin",
                            fmt::join(http.listen, ", "))};
 }
 
@@ -45,7 +45,7 @@ bool NodeAccess::refresh() {
   const std::lock_guard lock(refreshing_);
   const auto read = book_.refresh(tokens_);
   if (!read.ok()) {
-    log_.warn("cannot read the tokens; those that were known before hold", {{"reason", read.error().message}});
+    log_.warn("cannot read the tokens; the previous ones stay valid", {{"reason", read.error().message}});
   }
   return read.ok();
 }

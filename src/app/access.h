@@ -1,4 +1,4 @@
-// Who may call this node: its copy of the tokens, kept fresh, and how often each may.
+// Access to this node: its copy of the tokens, kept up to date, and the rate limit of each token.
 #pragma once
 
 #include <atomic>
@@ -21,18 +21,18 @@
 
 namespace horae {
 
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class NodeAccess final : public ChangeObserver {
  public:
-  // All must outlive it.
+  // All references must outlive it.
   NodeAccess(TokenStore& tokens, const Clock& clock, RateLimitOptions limits, const Logger& log)
       : tokens_(tokens), clock_(clock), limit_(limits), log_(log) {}
 
-  // kRefused if the node is open to other machines and nobody could call it, because there is no token. If only callers
-  // on this machine could not, it is a warning.
+  // kRefused if the node is open to other machines and there is no token, so that every call would be refused. If only
+  // callers on this machine need a token, the lack of one is logged as a warning.
   Result<void> start(const HttpServerOptions& http, bool requires_token);
 
-  // The store's tokens are read again if the copy has another version, or was made of another database.
+  // Reads the tokens again if the store has another version of them, or is another database than the copy came from.
   void on_tick(const Tick& tick);
 
   // Reads the tokens again if one was created or revoked here.

@@ -4,8 +4,8 @@
 
 #include <sstream>
 
-#include "base/random.h"
 #include "api/access/new_token.h"
+#include "base/random.h"
 #include "stores/sqlite/sqlite_store.h"
 
 namespace horae {
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the gate of a node says to somebody who shows this secret: the status of its refusal, 0 for none.
+// The status with which the gate refuses a caller with this secret; 0 if it does not.
 int status_of(const Gate& gate, const std::string& secret) {
   const HttpRequest request{.method = "GET",
                             .path = {},
@@ -25,7 +25,7 @@ int status_of(const Gate& gate, const std::string& secret) {
   return decision.refusal ? decision.refusal->kind.status : 0;
 }
 
-TEST(NodeAccess, EachTokenMayCallAsOftenAsTheLimitSays) {
+TEST(NodeAccess, LimitsTheRateOfEachToken) {
   ManualClock clock;
   const auto store = open_sqlite_store(std::string(kSqliteMemory), clock).value();
   SeededRandom random(1);
@@ -43,7 +43,7 @@ TEST(NodeAccess, EachTokenMayCallAsOftenAsTheLimitSays) {
   EXPECT_EQ(status_of(gate, one.secret), 0);
   EXPECT_EQ(status_of(gate, one.secret), 0);
   EXPECT_EQ(status_of(gate, one.secret), 429);
-  EXPECT_EQ(status_of(gate, two.secret), 0) << "others are not concerned";
+  EXPECT_EQ(status_of(gate, two.secret), 0) << "other tokens are not limited";
   clock.advance(1s);
   EXPECT_EQ(status_of(gate, one.secret), 0);
   EXPECT_EQ(status_of(gate, one.secret), 429);
@@ -64,7 +64,7 @@ class TokensOfTwo final : public TokenStore {
   TokenStore* now_;
 };
 
-TEST(NodeAccess, TokensOfAnotherDatabaseAreReadAlsoIfTheirVersionIsTheSame) {
+TEST(NodeAccess, ReadsTokensOfAnotherDatabaseWithTheSameVersion) {
   ManualClock clock;
   SeededRandom random(1);
   const auto first = open_sqlite_store(std::string(kSqliteMemory), clock).value();

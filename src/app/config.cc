@@ -27,7 +27,7 @@ bool is_of_the_command_line(std::string_view name) {
   return name == kConfigVariable || name == kNodeVariable || name == kTokenVariable || name == kCaVariable;
 }
 
-// What was said about one setting, and where.
+// The value of one setting, and its place.
 struct Saying {
   std::string key;
   std::string place;  // "horae.toml:12", "HORAE_SLOTS_COUNT", "--slots-count"
@@ -39,7 +39,7 @@ std::string suggest(const std::string& nearest) {
   return fmt::format("; did you mean {}?", nearest);
 }
 
-// A request that is larger than all together may be would never get in.
+// A request that is larger than the limit for all together would never be accepted.
 Result<void> check_limits(const HttpLimits& limits) {
   if (limits.bytes_in_flight >= limits.body_bytes + limits.head_bytes) return {};
   return Error{ErrorCode::kMalformed,
@@ -48,7 +48,7 @@ Result<void> check_limits(const HttpLimits& limits) {
                            limits.bytes_in_flight, limits.body_bytes + limits.head_bytes)};
 }
 
-// Takes values into a configuration, and notes all that is wrong instead of stopping at the first.
+// Puts values into a configuration, and collects all errors instead of stopping at the first.
 class Reading {
  public:
   void file(const std::vector<FileEntry>& entries) {
@@ -94,7 +94,7 @@ class Reading {
     if (auto checked = check_exposure(config.http); !checked.ok()) return checked.error();
     if (auto checked = check_limits(config.http.limits); !checked.ok()) return checked.error();
     if (!said_.contains("store")) config.store = "sqlite:" + config.data + "/horae.db";
-    // Shorter than two passes would mean that each pass finds an outage, and no lease would ever expire.
+    // With less than two passes, each pass would find an outage, and no lease would ever expire.
     const Duration third = std::min(config.engine.dispatcher.lease, kDefaultLease) / 3;
     config.engine.monitor.silence = std::max(third, 2 * config.engine.monitor.poll);
     return config;

@@ -16,7 +16,7 @@ std::string place_of(const toml::source_region& source, const std::string& file_
   return fmt::format("{}:{}", file_name, source.begin.line);
 }
 
-// Values are compared and checked as text: what they mean is for the table of settings.
+// Values are compared and checked as text: the table of settings interprets them.
 std::string text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   std::ostringstream out;

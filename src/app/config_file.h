@@ -1,4 +1,4 @@
-// A TOML file as a flat list. What reads TOML (toml++) stays inside. Private to the folder.
+// A TOML file as a flat list. Only this unit uses toml++. Private to the folder.
 #pragma once
 
 #include <string>
@@ -18,11 +18,11 @@ struct FileEntry {
   bool is_list = false;            // a list of strings
 };
 
-// In the order of the file. A table without entries is an entry of its own. kMalformed, with the place, for what is not
-// TOML.
+// In the order of the file. A table without entries is an entry of its own. kMalformed, with the place, for text that
+// is not TOML.
 Result<std::vector<FileEntry>> read_toml(std::string_view text, const std::string& file_name);
 
-// True if a value of that type is how settings of that kind are written in TOML.
+// True if settings of that kind are written in TOML as values of that type.
 bool is_written_so(const FileEntry& entry, SettingKind kind);
 
 // "4", "\"10s\"", "[\"tms\", \"demo\"]": a value as TOML.

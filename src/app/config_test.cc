@@ -46,7 +46,7 @@ std::vector<std::string> all_of(const Config& config) {
   return all;
 }
 
-TEST_F(ConfigTest, NeedsNothing) {
+TEST_F(ConfigTest, UsesDefaultsWithoutAnySource) {
   const auto config = load_config({});
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->store, kDefaultStore);
@@ -62,7 +62,7 @@ TEST_F(ConfigTest, NeedsNothing) {
   EXPECT_EQ(config->engine.monitor.silence, kDefaultLease / 3);
 }
 
-TEST_F(ConfigTest, FlagsBeatTheEnvironmentWhichBeatsTheFile) {
+TEST_F(ConfigTest, PrefersFlagsToTheEnvironmentAndThatToTheFile) {
   ConfigSources sources = with_file("[slots]\ncount = 1\nahead = 1\nlease = \"1s\"\n");
   sources.environment = {{"HORAE_SLOTS_COUNT", "2"}, {"HORAE_SLOTS_AHEAD", "2"}};
   sources.flags = {{"slots.count", "3"}};
@@ -73,7 +73,7 @@ TEST_F(ConfigTest, FlagsBeatTheEnvironmentWhichBeatsTheFile) {
   EXPECT_EQ(config->engine.dispatcher.lease, std::chrono::seconds(1));
 }
 
-TEST_F(ConfigTest, ListsAreReplacedWholeAndHaveCommasOutsideOfFiles) {
+TEST_F(ConfigTest, ReplacesListsAsAWholeAndSplitsThemAtCommas) {
   ConfigSources sources = with_file("slots.queues = [\"a\", \"b\"]\n");
   EXPECT_THAT(load_config(sources)->engine.dispatcher.queues, ElementsAre("a", "b"));
   sources.environment = {{"HORAE_SLOTS_QUEUES", "c,d"}};
@@ -82,13 +82,13 @@ TEST_F(ConfigTest, ListsAreReplacedWholeAndHaveCommasOutsideOfFiles) {
   EXPECT_THAT(load_config(sources)->engine.dispatcher.queues, ElementsAre());
 }
 
-TEST_F(ConfigTest, TheEmbeddedStoreIsInTheDataFolderUnlessSomebodySaysOtherwise) {
+TEST_F(ConfigTest, PutsTheEmbeddedStoreIntoTheDataFolderByDefault) {
   EXPECT_EQ(load_config(with_file("data = \"/srv/horae\"\n"))->store, "sqlite:/srv/horae/horae.db");
   ConfigSources sources = with_file("data = \"/srv/horae\"\nstore = \"postgresql://horae@db/horae\"\n");
   EXPECT_EQ(load_config(sources)->store, "postgresql://horae@db/horae");
 }
 
-TEST_F(ConfigTest, OnePollIsForAllWhoTryAgain) {
+TEST_F(ConfigTest, SetsTheRetriesOfAllLoopsByPoll) {
   const auto config = load_config({.file = {}, .environment = {{"HORAE_POLL", "250ms"}}, .flags = {}});
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->engine.promoter.retry, std::chrono::milliseconds(250));
@@ -97,7 +97,7 @@ TEST_F(ConfigTest, OnePollIsForAllWhoTryAgain) {
 }
 
 // Otherwise each pass of the monitor would take the time since the last one for an outage, and no lease would expire.
-TEST_F(ConfigTest, AnOutageIsNeverShorterThanTwoPassesOfTheMonitor) {
+TEST_F(ConfigTest, KeepsTheSilenceOfAnOutageAboveTwoMonitorPasses) {
   const auto config = load_config({.file = {}, .environment = {}, .flags = {{"slots.lease", "1s"}}});
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->engine.monitor.silence, std::chrono::seconds(2));
@@ -105,7 +105,7 @@ TEST_F(ConfigTest, AnOutageIsNeverShorterThanTwoPassesOfTheMonitor) {
 
 // ---- What is wrong ----
 
-TEST_F(ConfigTest, AnUnknownKeyIsAnErrorWithItsPlaceAndASuggestion) {
+TEST_F(ConfigTest, RefusesAnUnknownKeyWithItsPlaceAndASuggestion) {
   const auto expect = [this](const std::string& line, const std::string& told) {
     EXPECT_THAT(error_of(with_file("# first line\n" + line + "\n")), HasSubstr(told)) << line;
   };
@@ -117,7 +117,7 @@ TEST_F(ConfigTest, AnUnknownKeyIsAnErrorWithItsPlaceAndASuggestion) {
   expect("slots = 3", "unknown key slots");
 }
 
-TEST_F(ConfigTest, AnUnknownVariableIsAnErrorWithASuggestion) {
+TEST_F(ConfigTest, RefusesAnUnknownVariableWithASuggestion) {
   const auto told = [this](const std::string& name) {
     return error_of({.file = {}, .environment = {{name, "1"}}, .flags = {}});
   };
@@ -139,7 +139,7 @@ struct BadValue {
 
 class BadValues : public TestWithParam<BadValue> {};
 
-TEST_P(BadValues, AreRefusedWithKeyValuePlaceAndWhatIsAllowed) {
+TEST_P(BadValues, AreRefusedWithKeyValuePlaceAndAllowedValues) {
   const auto& [key, value, told] = GetParam();
   const auto config = load_config({.file = {}, .environment = {}, .flags = {{key, value}}});
   ASSERT_FALSE(config.ok());
@@ -161,9 +161,9 @@ INSTANTIATE_TEST_SUITE_P(
            BadValue{"log.level", "loud", "is unknown; give debug, info, warn, error, off"},
            BadValue{"log.format", "xml", "is unknown; give text, json"},
            BadValue{"store", "mysql://x",
-                    "is of no kind that Horae knows; give sqlite:PATH or postgresql://USER@HOST/DATABASE"},
-           BadValue{"store",
-                    "sqlite:", "is of no kind that Horae knows; give sqlite:PATH or postgresql://USER@HOST/DATABASE"},
+                    "is no kind of store that Horae supports; give sqlite:PATH or postgresql://USER@HOST/DATABASE"},
+           BadValue{"store", "sqlite:",
+                    "is no kind of store that Horae supports; give sqlite:PATH or postgresql://USER@HOST/DATABASE"},
            BadValue{"data", "", "is empty; give a path"},
            BadValue{"postgres.allow_unsafe", "fsync,sync",
                     "has \"sync\", which is no such setting; give fsync, full_page_writes, synchronous_commit"},
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
            BadValue{"http.listen", "",
                     "has 0 items; give 1 to 16 of the form 127.0.0.1:3369, [::1]:3369 or https://0.0.0.0:3369"}));
 
-TEST_F(ConfigTest, AddressesAreNumbersWithAPort) {
+TEST_F(ConfigTest, AcceptsNumericAddressesWithAPort) {
   const auto told = [this](const std::string& address) {
     return error_of({.file = {}, .environment = {}, .flags = {{"http.listen", address}}});
   };
@@ -184,7 +184,7 @@ TEST_F(ConfigTest, AddressesAreNumbersWithAPort) {
   EXPECT_THAT(told("127.0.0.1:65536"), HasSubstr("no port"));
 }
 
-TEST_F(ConfigTest, AddressesThatOtherMachinesReachNeedTlsOrAProxy) {
+TEST_F(ConfigTest, RequiresTlsOrAProxyForAddressesThatOtherMachinesReach) {
   for (const std::string address : {"0.0.0.0:3369", "192.168.1.1:3369", "[::]:3369", "[::ffff:127.0.0.1]:3369"}) {
     KeyValues flags = {{"http.listen", address}};
     EXPECT_THAT(error_of({.file = {}, .environment = {}, .flags = flags}),
@@ -199,13 +199,13 @@ TEST_F(ConfigTest, AddressesThatOtherMachinesReachNeedTlsOrAProxy) {
   }
 }
 
-TEST_F(ConfigTest, AllRequestsTogetherHaveRoomForOne) {
+TEST_F(ConfigTest, RequiresRoomForOneLargestRequest) {
   const KeyValues flags = {{"http.max_body", "1048576"}, {"http.max_bytes_in_flight", "1048576"}};
   EXPECT_THAT(error_of({.file = {}, .environment = {}, .flags = flags}),
               AllOf(HasSubstr("http.max_bytes_in_flight"), HasSubstr("give at least 1064960")));
 }
 
-TEST_F(ConfigTest, TrueAndFalseHaveNoQuotesInAFile) {
+TEST_F(ConfigTest, ReadsBooleansWithoutQuotes) {
   const auto config = load_config(with_file("http.require_token = true\n"));
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_TRUE(config->api.gate.require_token);
@@ -215,7 +215,7 @@ TEST_F(ConfigTest, TrueAndFalseHaveNoQuotesInAFile) {
               HasSubstr("is unknown; give false, true"));
 }
 
-TEST_F(ConfigTest, ATypeThatIsWrongInTomlIsShownRight) {
+TEST_F(ConfigTest, ShowsTheRightTypeForAWrongOne) {
   EXPECT_THAT(error_of(with_file("slots.count = \"8\"\n")),
               HasSubstr("horae.toml:1: slots.count is of type string; write it like this: slots.count = 8"));
   EXPECT_THAT(error_of(with_file("grace = 10\n")),
@@ -225,7 +225,7 @@ TEST_F(ConfigTest, ATypeThatIsWrongInTomlIsShownRight) {
   EXPECT_THAT(error_of(with_file("slots.queues = [1, 2]\n")), HasSubstr("slots.queues is of type array"));
 }
 
-TEST_F(ConfigTest, AllThatIsWrongIsToldAtOnce) {
+TEST_F(ConfigTest, ReportsAllErrorsAtOnce) {
   ConfigSources sources = with_file("slots.count = -1\nunknown = 1\n");
   sources.environment = {{"HORAE_POLL", "soon"}};
   EXPECT_THAT(error_of(sources),
@@ -233,38 +233,38 @@ TEST_F(ConfigTest, AllThatIsWrongIsToldAtOnce) {
                     HasSubstr("HORAE_POLL: poll = \"soon\"")));
 }
 
-TEST_F(ConfigTest, AFileThatIsNotTomlIsRefusedWithItsPlace) {
+TEST_F(ConfigTest, RefusesAFileThatIsNotTomlWithThePlace) {
   EXPECT_THAT(error_of(with_file("poll = \"1s\"\nslots = = 3\n")), HasSubstr("horae.toml:2: is not TOML: "));
 }
 
-TEST_F(ConfigTest, AFileThatWasNamedMustExist) {
+TEST_F(ConfigTest, RequiresANamedFileToExist) {
   const auto config = load_config({.file = folder_.path() + "/none.toml", .environment = {}, .flags = {}});
   ASSERT_FALSE(config.ok());
   EXPECT_EQ(config.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(config.error().message, HasSubstr("none.toml"));
 }
 
-TEST_F(ConfigTest, APasswordIsNeverTold) {
+TEST_F(ConfigTest, NeverShowsAPassword) {
   const std::string told =
       error_of({.file = {}, .environment = {{"HORAE_STORE", "postgres://horae:secret@db/horae"}}, .flags = {}});
   EXPECT_THAT(told, AllOf(HasSubstr("HORAE_STORE: store = "), HasSubstr("horae:***@db"), Not(HasSubstr("secret"))));
 }
 
-TEST_F(ConfigTest, TheFlagChoosesTheFileBeforeTheEnvironment) {
+TEST_F(ConfigTest, PrefersTheFileOfTheFlagToThatOfTheEnvironment) {
   EXPECT_EQ(choose_config_file("flag.toml", {{"HORAE_CONFIG", "variable.toml"}}), "flag.toml");
   EXPECT_EQ(choose_config_file("", {{"HORAE_CONFIG", "variable.toml"}}), "variable.toml");
 }
 
 // ---- What is printed ----
 
-TEST_F(ConfigTest, WhatIsPrintedReadsBackToTheSame) {
+TEST_F(ConfigTest, ReadsBackWhatItPrints) {
   const auto defaults = load_config({});
   const auto again = load_config(with_file(print_config(*defaults)));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(all_of(*again), all_of(*defaults));
 }
 
-TEST_F(ConfigTest, WhatIsPrintedReadsBackToTheSameWithEachValueChanged) {
+TEST_F(ConfigTest, ReadsBackWhatItPrintsWithEveryValueChanged) {
   KeyValues flags = {{"data", "a \"strange\" \\ folder\t"},
                      {"store", "sqlite:'x'\".db"},
                      {"log.level", "off"},
@@ -291,7 +291,7 @@ TEST_F(ConfigTest, WhatIsPrintedReadsBackToTheSameWithEachValueChanged) {
   for (std::size_t i = 0; i < defaults.size(); ++i) EXPECT_NE(all_of(*config)[i], defaults[i]);
 }
 
-TEST(Settings, HaveNamesOfTheirOwnAndWordsForPeople) {
+TEST(Settings, HaveUniqueNamesAndDescriptions) {
   std::set<std::string> names;
   for (const Setting& setting : settings()) {
     EXPECT_TRUE(names.insert(setting.key).second) << setting.key;
@@ -306,7 +306,7 @@ TEST(Settings, HaveNamesOfTheirOwnAndWordsForPeople) {
   EXPECT_FALSE(names.contains(std::string(kCaVariable)));
 }
 
-TEST(Settings, AreInTheDocumentAsTheTableHasThem) {
+TEST(Settings, AreDocumentedAsInTheTable) {
   std::ifstream file(HORAE_SOURCE_DIR "/docs/reference/configuration.md");
   const std::string written(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(written, configuration_document())

@@ -76,29 +76,29 @@ constexpr std::string_view kBeginning = R"(# Configuration
 
 Generated from the table in `src/app/settings.cc` by `make docs`; a test fails when the two differ.
 
-`horae serve` needs no configuration: it keeps its tasks with SQLite in `./horae-data` and answers on 127.0.0.1:3369.
+`horae serve` needs no configuration: it keeps its tasks in SQLite in `./horae-data` and serves 127.0.0.1:3369.
 
 ## Where values come from
 
-A setting is said in up to three places. The first of these that says it wins, whole (lists are not added up):
+A setting can be given in three places. The first of these that has it wins; a list replaces the list of a later place:
 
 1. a flag: `horae serve --slots-count 4`
 2. the environment: `HORAE_SLOTS_COUNT=4`
 3. the file: `count = 4` in the table `[slots]`
 4. the default
 
-The file is the one that `--config FILE` names, else `HORAE_CONFIG`, else `horae.toml` in the current folder if there is
-one. It is TOML: durations are strings (`"1h30m"`, `"50ms"`), numbers have no quotes, lists are lists of strings. In flags
-and in the environment nothing has quotes, and the items of a list have commas between them; an empty text is an empty
-list.
+The file is the one that `--config FILE` names, else that of `HORAE_CONFIG`, else `horae.toml` in the current folder if
+it exists. It is TOML: durations are strings (`"1h30m"`, `"50ms"`), numbers have no quotes, lists are lists of strings.
+Flags and variables have no quotes, and lists are separated by commas; an empty text is an empty list.
 
-`horae serve --print-config` prints the configuration that would hold, as a file with comments, and starts nothing. With
-no file it is a good first file. It has the URL of the store as it was given: keep passwords out of that (`PGPASSFILE`).
+`horae serve --print-config` prints the effective configuration as a file with comments and starts nothing. Without a
+file, its output is a good first one. It contains the URL of the store as it was given: keep passwords out of that
+(`PGPASSFILE`).
 
-Unknown keys, unknown variables that begin with `HORAE_` and bad values are errors; all of them are told at once, each
-with its place. Besides the settings there are `HORAE_CONFIG` (the file) and those of client commands such as
-`horae task list`: `HORAE_NODE` (the node that they talk to), `HORAE_TOKEN` (the secret that they show to it) and
-`HORAE_CA` (certificates of those who vouch for it). Client commands read no file.
+Unknown keys, unknown variables that begin with `HORAE_` and bad values are errors; all of them are reported at once,
+each with its place. Besides the settings there are `HORAE_CONFIG` (the file) and the variables of client commands such
+as `horae task list`: `HORAE_NODE` (the node that they call), `HORAE_TOKEN` (the secret of their token) and `HORAE_CA`
+(a file with the certificates that they trust). Client commands read no file.
 
 ## Settings
 )";

@@ -17,8 +17,8 @@ using std::chrono::seconds;
 
 constexpr char kQueue[] = "demo";
 constexpr char kMailQueue[] = "demo.mail";
-constexpr Duration kLook = milliseconds(250);
-constexpr int kShown = 200;  // newest tasks of a queue that are looked at
+constexpr Duration kPoll = milliseconds(250);
+constexpr int kShown = 200;  // newest tasks of a queue that are read
 
 std::string sleep_spec(std::string_view name, std::string_view time) {
   return fmt::format(R"({{"run":"sleep","for":"{}","name":"{}"}})", time, name);
@@ -33,7 +33,7 @@ std::vector<NewTask> demo_tasks() {
       {.queue = kQueue, .priority = 250, .spec = sleep_spec("restart a server (urgent)", "1s")},
       {.queue = kMailQueue, .priority = 100, .spec = sleep_spec("welcome mail", "500ms")},
       {.queue = kMailQueue, .priority = 60, .spec = sleep_spec("invoice by mail", "800ms")},
-      // Nobody here can run this one: it is tried three times.
+      // No executor can run this one: it fails three times.
       {.queue = kQueue,
        .spec = R"({"run":"teleport","name":"teleport a cat"})",
        .max_attempts = 3,
@@ -74,26 +74,26 @@ MonotonicTime DemoReport::run_once(MonotonicTime now) {
   std::vector<Task> tasks;
   for (const std::string& queue : demo_queues()) {
     auto page = tasks_.list({.queue = queue, .limit = kShown});
-    if (!page.ok()) return now + kLook;
+    if (!page.ok()) return now + kPoll;
     std::ranges::move(page->tasks, std::back_inserter(tasks));
   }
   std::ranges::sort(tasks, {}, &Task::updated_at);
   for (const Task& task : tasks) {
     if (is_first_ && is_terminal(task.state)) {
-      told_[task.id] = line_of(task);
+      printed_[task.id] = line_of(task);
     } else {
-      tell(task);
+      print(task);
     }
   }
   is_first_ = false;
-  return now + kLook;
+  return now + kPoll;
 }
 
-void DemoReport::tell(const Task& task) {
+void DemoReport::print(const Task& task) {
   std::string line = line_of(task);
-  if (const auto found = told_.find(task.id); found != told_.end() && found->second == line) return;
+  if (const auto found = printed_.find(task.id); found != printed_.end() && found->second == line) return;
   out_ << fmt::format("{}  {}", format_instant(clock_.wall_now()).substr(11, 8), line) << std::endl;
-  told_[task.id] = std::move(line);
+  printed_[task.id] = std::move(line);
 }
 
 }  // namespace horae

@@ -7,7 +7,7 @@
 namespace horae {
 namespace {
 
-constexpr std::size_t kFilesOfTheRest = 512;  // stores, logs, threads; connections to PostgreSQL above all
+constexpr std::size_t kOtherFiles = 512;  // stores, logs, threads; connections to PostgreSQL above all
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::size_t raise_file_limit() {
 }
 
 std::size_t connections_within(std::size_t files) {
-  return std::max<std::size_t>(1, files > 2 * kFilesOfTheRest ? files - kFilesOfTheRest : files / 2);
+  return std::max<std::size_t>(1, files > 2 * kOtherFiles ? files - kOtherFiles : files / 2);
 }
 
 }  // namespace horae

@@ -12,7 +12,7 @@
 namespace horae {
 namespace {
 
-constexpr std::array kAllOfTheMachine = {std::pair{"://0.0.0.0:", "127.0.0.1"}, std::pair{"://[::]:", "[::1]"}};
+constexpr std::array kWildcards = {std::pair{"://0.0.0.0:", "127.0.0.1"}, std::pair{"://[::]:", "[::1]"}};
 
 std::string with_host(std::string_view url, std::string_view host) {
   const std::size_t from = url.find("://") + 3;
@@ -28,31 +28,31 @@ std::vector<std::string> urls_to_open(const std::vector<std::string>& urls, std:
   };
   for (const std::string& url : urls) {
     const auto* const all = std::ranges::find_if(
-        kAllOfTheMachine, [&url](const auto& each) { return url.find(each.first) != std::string::npos; });
-    add(all == kAllOfTheMachine.end() ? url : with_host(url, all->second));
-    if (all != kAllOfTheMachine.end() && !machine.empty()) add(with_host(url, machine));
+        kWildcards, [&url](const auto& each) { return url.find(each.first) != std::string::npos; });
+    add(all == kWildcards.end() ? url : with_host(url, all->second));
+    if (all != kWildcards.end() && !machine.empty()) add(with_host(url, machine));
   }
   return open;
 }
 
 std::string greeting(const Greeting& greeting, const Config& config) {
   const std::string& url = greeting.urls.front();
-  std::string others;
-  for (std::size_t i = 1; i < greeting.urls.size(); ++i) others += fmt::format("           {}\n", greeting.urls[i]);
+  std::string more_urls;
+  for (std::size_t i = 1; i < greeting.urls.size(); ++i) more_urls += fmt::format("           {}\n", greeting.urls[i]);
   return fmt::format(
       "horae {} is running as {}.\n"
-      "  address  {}   (/docs to read and try the API, /metrics, /healthz)\n"
+      "  address  {}   (/docs: the API to read and try; /metrics; /healthz)\n"
       "{}"
       "  store    {}\n"
-      "  slots    {} for the queues {}\n"
+      "  slots    {} for queues {}\n"
       "\n"
       "Try:\n"
       "  curl -X POST {}/v1/tasks -H 'content-type: application/json' \\\n"
       "       -d '{{\"queue\":\"demo\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
       "  {} task list --node {}\n"
       "\n"
-      "Stop it with Ctrl-C (or: kill -TERM); what runs is yielded and runs again after the next start.\n",
-      version(), greeting.owner, url, others, greeting.store, config.engine.dispatcher.slots,
+      "Stop with Ctrl-C (or kill -TERM): running tasks yield, and run again after the next start.\n",
+      version(), greeting.owner, url, more_urls, greeting.store, config.engine.dispatcher.slots,
       fmt::join(config.engine.dispatcher.queues, ", "), url, greeting.program, url);
 }
 

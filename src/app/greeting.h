@@ -1,4 +1,4 @@
-// What `horae serve` says when it runs: what to open and what to type.
+// What `horae serve` prints when it has started: the addresses to open and commands to try.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace horae {
 
-// What a person can open of the URLs that a node listens at, each once. An address that stands for all of the machine's
-// (0.0.0.0, [::]) is none that one calls: it becomes loopback, for who sits here, and the machine's name, for others.
+// The URLs that a browser can open, without repetition. A wildcard address (0.0.0.0, [::]) becomes loopback, for this
+// machine, and the machine's name, for other machines.
 std::vector<std::string> urls_to_open(const std::vector<std::string>& urls, std::string_view machine);
 
 struct Greeting {
   std::string owner;              // the node's id
-  std::string store;              // in words
-  std::vector<std::string> urls;  // what to open, one at least
-  std::string program;            // as one would type it here
+  std::string store;              // its description
+  std::vector<std::string> urls;  // to open; at least one
+  std::string program;            // as typed in this folder
 };
 
 std::string greeting(const Greeting& greeting, const Config& config);

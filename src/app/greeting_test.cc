@@ -9,23 +9,23 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(UrlsToOpen, AreThoseThatTheNodeListensAt) {
+TEST(UrlsToOpen, AreThoseOfTheListener) {
   EXPECT_THAT(urls_to_open({"http://127.0.0.1:3369", "https://10.0.0.7:3370"}, "ada"),
               ElementsAre("http://127.0.0.1:3369", "https://10.0.0.7:3370"));
 }
 
-TEST(UrlsToOpen, OfAllAddressesAreLoopbackAndTheMachinesName) {
+TEST(UrlsToOpen, OfAWildcardAreLoopbackAndTheHostName) {
   EXPECT_THAT(urls_to_open({"https://0.0.0.0:3369"}, "ada"), ElementsAre("https://127.0.0.1:3369", "https://ada:3369"));
   EXPECT_THAT(urls_to_open({"http://[::]:3369"}, "ada"), ElementsAre("http://[::1]:3369", "http://ada:3369"));
   EXPECT_THAT(urls_to_open({"https://0.0.0.0:3369"}, ""), ElementsAre("https://127.0.0.1:3369"));
 }
 
-TEST(UrlsToOpen, AreEachToldOnce) {
+TEST(UrlsToOpen, AreListedOnce) {
   EXPECT_THAT(urls_to_open({"https://0.0.0.0:1", "https://[::]:1"}, "ada"),
               ElementsAre("https://127.0.0.1:1", "https://ada:1", "https://[::1]:1"));
 }
 
-TEST(UrlsToOpen, KeepAnAddressThatOnlyLooksLikeAll) {
+TEST(UrlsToOpen, KeepAnAddressThatOnlyLooksLikeAWildcard) {
   EXPECT_THAT(urls_to_open({"http://10.0.0.0:1"}, "ada"), ElementsAre("http://10.0.0.0:1"));
 }
 

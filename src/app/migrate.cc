@@ -18,7 +18,7 @@ Result<MigrationReport> migrate_any(const std::string& url, bool dry_run) {
   return unknown_store(url);
 }
 
-void tell_people(const std::string& store, const MigrationReport& report, bool dry_run, std::ostream& out) {
+void print_text(const std::string& store, const MigrationReport& report, bool dry_run, std::ostream& out) {
   if (report.steps.empty()) {
     out << fmt::format("{} is up to date (version {}).\n", store, report.to);
     return;
@@ -30,7 +30,7 @@ void tell_people(const std::string& store, const MigrationReport& report, bool d
   }
 }
 
-void tell_programs(const std::string& store, const MigrationReport& report, bool dry_run, std::ostream& out) {
+void print_json(const std::string& store, const MigrationReport& report, bool dry_run, std::ostream& out) {
   std::string json = R"({"store":)";
   append_json_string(json, store);
   json += fmt::format(R"(,"from":{},"to":{},"changed":{},"steps":[)", report.from, report.to,
@@ -49,8 +49,8 @@ void tell_programs(const std::string& store, const MigrationReport& report, bool
 Result<void> migrate_store(const std::string& url, const MigrateOptions& options, std::ostream& out) {
   const auto report = migrate_any(url, options.dry_run);
   if (!report.ok()) return report.error();
-  const auto tell = options.json ? tell_programs : tell_people;
-  tell(without_password(url), *report, options.dry_run, out);
+  const auto print = options.json ? print_json : print_text;
+  print(without_password(url), *report, options.dry_run, out);
   return {};
 }
 

@@ -10,11 +10,11 @@
 namespace horae {
 
 struct MigrateOptions {
-  bool dry_run = false;  // only tell what would be done
-  bool json = false;  // tell it to programs: {"store":..,"from":0,"to":2,"changed":true,"steps":[{"version":1,..},..]}
+  bool dry_run = false;  // only report what would be done
+  bool json = false;     // report as JSON: {"store":..,"from":0,"to":2,"changed":true,"steps":[{"version":1,..},..]}
 };
 
-// Tells on `out` what was done, or would be. The folder of an embedded database must exist.
+// Prints to `out` what was done, or would be done. The folder of an embedded database must exist.
 Result<void> migrate_store(const std::string& url, const MigrateOptions& options, std::ostream& out);
 
 }  // namespace horae

@@ -7,10 +7,10 @@
 namespace horae {
 namespace {
 
-constexpr std::size_t kLongest = 128;  // longer texts are no typing mistakes
+constexpr std::size_t kLongest = 128;  // longer texts are not compared
 
-// By the usual table, of which row i, column j says how far the first i letters of one are from the first j of the
-// other.
+// The Damerau-Levenshtein distance: row i, column j of the table is the distance between the first i letters of one
+// text and the first j of the other.
 std::size_t steps_between(std::string_view one, std::string_view other) {
   const std::size_t width = other.size() + 1;
   std::vector<std::size_t> steps((one.size() + 1) * width);

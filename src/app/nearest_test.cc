@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<std::string> kWords = {"serve", "task", "queue", "scheduler"};
 
-TEST(Nearest, ForgivesALetterMoreLessWrongOrSwapped) {
+TEST(Nearest, AllowsAnAddedDroppedChangedOrSwappedLetter) {
   EXPECT_EQ(nearest_of("servve", kWords), "serve");
   EXPECT_EQ(nearest_of("srve", kWords), "serve");
   EXPECT_EQ(nearest_of("qxeue", kWords), "queue");
@@ -17,11 +17,11 @@ TEST(Nearest, ForgivesALetterMoreLessWrongOrSwapped) {
   EXPECT_EQ(nearest_of("shcedulre", kWords), "scheduler");
 }
 
-TEST(Nearest, PrefersTheNearerOfTwo) {
+TEST(Nearest, ReturnsTheNearest) {
   EXPECT_EQ(nearest_of("cart", std::vector<std::string>{"caret", "cart", "carts"}), "cart");
 }
 
-TEST(Nearest, DoesNotGuessWildly) {
+TEST(Nearest, ReturnsNothingForADistantText) {
   EXPECT_EQ(nearest_of("agent", kWords), std::nullopt);
   EXPECT_EQ(nearest_of("", kWords), std::nullopt);
   EXPECT_EQ(nearest_of(std::string(1'000'000, 'x'), kWords), std::nullopt);

@@ -13,11 +13,11 @@
 
 namespace horae {
 
-// Order of start: combiner, engine, API, and last the server, so that whoever is answered is served. Order of stop:
-// long polls are answered and no request is taken any more, those taken are answered; then the engine lets go of its
-// tasks; the combiner ends last, because both use it until then.
+// Order of start: combiner, engine, API, and the server last, so that no request arrives before it can be served. Order
+// of stop: long polls are answered, no new request is accepted, and accepted ones are answered; then the engine
+// releases its tasks; the combiner ends last, because both use it until then.
 //
-// Threads: by one at a time.
+// Not thread-safe: one thread at a time. store() may be used from any thread.
 class Node {
  public:
   // The store and the clock must outlive the node. `owner` names this start of it: QueueStore::new_worker_id().
@@ -29,14 +29,14 @@ class Node {
   // Fails if an address cannot be bound; then the node is stopped again.
   Result<void> start();
 
-  // Requests and runs have the grace time of the configuration, each. False if something was left behind, which comes
-  // back when its lease expires. May be called twice.
+  // Open requests have the grace time of the configuration, and then running tasks have it, too. False if a task was
+  // left behind: it comes back when its lease expires. May be called twice.
   bool stop();
 
   // The store as the parts of the node use it: what changes through it wakes them.
   Store& store();
 
-  // As HttpServer's.
+  // See HttpServer.
   Result<void> reload_certificates();
 
   // "http://127.0.0.1:3369", "https://...", with the ports that were chosen.

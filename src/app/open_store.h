@@ -1,4 +1,4 @@
-// A store by its URL.
+// Opens a store by its URL.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@ namespace horae {
 
 inline constexpr const char* kDefaultStore = "sqlite:horae-data/horae.db";
 
-// "sqlite:PATH" (its folder is made if it does not exist, readable for its owner only) or "postgresql://...". The clock
-// is that of an embedded store and must outlive it.
+// "sqlite:PATH" (a missing folder is created, readable by its owner only) or "postgresql://...". An
+// embedded store uses the clock, which must outlive it.
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const Clock& clock,
                                           const PostgresStoreOptions& postgres = {});
 
-// kMalformed: the URL is of no kind that Horae knows.
+// kMalformed: Horae supports no store of this kind.
 Error unknown_store(const std::string& url);
 
-// For people and their logs: the places where a URL may have a password are masked, rather too much than too little.
+// For logs and messages: every part of the URL that may be a password is masked, in doubt too much.
 std::string without_password(const std::string& url);
 
 }  // namespace horae

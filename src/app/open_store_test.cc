@@ -5,7 +5,7 @@
 namespace horae {
 namespace {
 
-TEST(WithoutPassword, HidesItWhereverAUrlMayHaveIt) {
+TEST(WithoutPassword, MasksEveryPlaceOfAPassword) {
   EXPECT_EQ(without_password("postgresql://horae:secret@db:5432/horae"), "postgresql://horae:***@db:5432/horae");
   EXPECT_EQ(without_password("postgresql://horae:a:b/c?d@e@db/horae"), "postgresql://horae:***@db/horae");
   EXPECT_EQ(without_password("postgresql://:secret@db/horae"), "postgresql://:***@db/horae");
@@ -16,7 +16,7 @@ TEST(WithoutPassword, HidesItWhereverAUrlMayHaveIt) {
   EXPECT_EQ(without_password("postgresql://me:one@db/horae?password=two"), "postgresql://me:***@db/horae?password=***");
 }
 
-TEST(WithoutPassword, LeavesTheRestAsItIs) {
+TEST(WithoutPassword, KeepsTheRest) {
   for (const char* url : {"sqlite:/data/horae.db", "postgresql://db:5432/horae", "postgresql://horae@db:5432/horae",
                           "postgresql://db/horae?options=-cpassword=x", "password=", ""}) {
     EXPECT_EQ(without_password(url), url);

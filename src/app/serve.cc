@@ -24,7 +24,7 @@
 namespace horae {
 namespace {
 
-// The signals that ask a node to stop, or to read its certificates anew: blocked, so that they wait for wait().
+// The signals that stop a node or reload its certificates. They are blocked, so that they stay pending until wait().
 class Signals {
  public:
   Signals() {
@@ -52,7 +52,7 @@ class Signals {
   sigset_t set_{};
 };
 
-// This program as one would type it here: it need not be on the PATH.
+// The name of this program as typed in this folder: it need not be on the PATH.
 std::string program() {
   std::error_code failed;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -61,13 +61,13 @@ std::string program() {
   return failed || from_here.native().starts_with("..") ? path.string() : from_here.string();
 }
 
-// What others call it; empty if it does not know.
+// The host name; empty if there is none.
 std::string name_of_machine() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// The demo's report runs beside the node, on a thread of its own.
+// Runs the demo's report on a thread of its own.
 class Demo {
  public:
   Demo(Store& store, const Clock& clock, const Logger& log, std::ostream& out)
@@ -82,7 +82,7 @@ class Demo {
   Runner runner_;
 };
 
-// Connections that the system would not let in are not promised.
+// Lowers the limit on connections to what the limit on open files allows.
 Config within_file_limit(Config config, const Logger& log) {
   const std::size_t files = raise_file_limit();
   std::size_t& connections = config.http.limits.connections;
@@ -95,7 +95,7 @@ Config within_file_limit(Config config, const Logger& log) {
 }
 
 void reload(Node& node, const TlsOptions& tls, const Logger& log) {
-  if (tls.certificate.empty()) return log.info("SIGHUP: nothing to reload, because there is no http.tls_certificate");
+  if (tls.certificate.empty()) return log.info("SIGHUP: nothing to reload, because http.tls_certificate is not set");
   const auto reloaded = node.reload_certificates();
   if (reloaded.ok()) {
     log.info("SIGHUP: the certificate was reloaded", {{"certificate", tls.certificate}, {"key", tls.key}});
@@ -104,7 +104,7 @@ void reload(Node& node, const TlsOptions& tls, const Logger& log) {
   }
 }
 
-// Serves until a signal asks for the end; answers which.
+// Serves until a signal that stops the node, and returns it.
 Result<int> wait_for_the_end(Signals& signals, Node& node, const TlsOptions& tls, const Logger& log) {
   while (true) {
     auto signal = signals.wait();
@@ -113,7 +113,7 @@ Result<int> wait_for_the_end(Signals& signals, Node& node, const TlsOptions& tls
   }
 }
 
-// Runs until a signal arrives; answers which.
+// Runs the node until a signal stops it, and returns the signal.
 Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& clock, Signals& signals,
                 std::ostream& out, std::ostream& log_to) {
   const auto owner = store.queues().new_worker_id();
@@ -121,7 +121,7 @@ Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& cl
   const Logger log = Logger(log_to, clock, given.log).with({{std::string(kNodeField), *owner}});
   const Config config = within_file_limit(given, log);
   if (config.http.plaintext_behind_proxy) {
-    log.warn("http.plaintext_behind_proxy: other machines may talk to this node without TLS; a proxy must encrypt");
+    log.warn("http.plaintext_behind_proxy: this node serves other machines without TLS; a proxy must encrypt");
   }
   Node node(store, clock, config, *owner, log);
   if (auto started = node.start(); !started.ok()) return started.error();
@@ -139,11 +139,11 @@ Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& cl
     demo.emplace(store, clock, log, out);
   }
   auto signal = wait_for_the_end(signals, node, config.http.tls, log);
-  if (!node.stop()) log.warn("some tasks did not end in time: they come back when their leases expire");
+  if (!node.stop()) log.warn("some tasks did not end in time; they come back when their leases expire");
   return signal;
 }
 
-// The slots of a demo also take its tasks.
+// Adds the queues of the demo to those of the slots.
 Result<Config> with_demo_queues(Config config) {
   auto& queues = config.engine.dispatcher.queues;
   for (std::string& queue : demo_queues()) {
@@ -151,7 +151,7 @@ Result<Config> with_demo_queues(Config config) {
   }
   if (queues.size() > kMaxQueuesOfAClaim) {
     return Error{ErrorCode::kRefused,
-                 fmt::format("slots take tasks from {} queues at most, and --demo adds {}: name fewer in slots.queues",
+                 fmt::format("slots take tasks from at most {} queues, and --demo adds {}: reduce slots.queues",
                              kMaxQueuesOfAClaim, fmt::join(demo_queues(), " and "))};
   }
   return config;

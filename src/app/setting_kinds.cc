@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 3> kUnsafe = {"fsync", "full_page_writes"
 
 Error bad(std::string why) { return {ErrorCode::kMalformed, std::move(why)}; }
 
-// "1,000,000": numbers that people can read at a glance.
+// "1,000,000": readable at a glance.
 std::string with_commas(std::int64_t number) {
   if (number < 1'000) return std::to_string(number);
   return fmt::format("{},{:03}", with_commas(number / 1'000), number % 1'000);

@@ -10,7 +10,7 @@
 
 namespace horae {
 
-// The name and the words of a row.
+// The name and the description of a row.
 struct SettingText {
   std::string key;
   std::string help;
@@ -35,7 +35,7 @@ struct ListBounds {
 Setting list_setting(const SettingText& text, std::string allowed, ListBounds bounds, CheckText check,
                      Member<std::vector<std::string>> member);
 
-// A duration between the bounds. All members are set; the first one tells the value.
+// A duration between the bounds. All members are set; the first one is read.
 struct DurationBounds {
   Duration least;
   Duration most;
@@ -60,7 +60,7 @@ Setting log_format_setting(const SettingText& text, Member<LogFormat> member);
 // The checks.
 Result<void> check_folder(std::string_view path);
 Result<void> check_listen_address(std::string_view address);  // "127.0.0.1:3369", "https://0.0.0.0:3369"
-Result<void> check_any(std::string_view text);                // nothing is wrong with it
+Result<void> check_any(std::string_view text);                // accepts everything
 Result<void> check_unsafe_name(std::string_view name);        // of a setting of PostgreSQL
 
 }  // namespace horae

@@ -23,133 +23,139 @@ Result<void> check_store(std::string_view url) {
   for (const std::string_view scheme : {kSqliteScheme, kPostgresScheme}) {
     if (url.starts_with(scheme) && url.size() > scheme.size()) return {};
   }
-  return Error{ErrorCode::kMalformed, "is of no kind that Horae knows"};
+  return Error{ErrorCode::kMalformed, "is no kind of store that Horae supports"};
 }
 
 std::vector<Setting> node_settings() {
   return {
-      text_setting({.key = "data", .help = "The folder for what the node keeps on disk, such as the embedded store."},
-                   "a path", check_folder, [](Config& c) -> std::string& { return c.data; }),
-      text_setting({.key = "store",
-                    .help = "Where the tasks are. PostgreSQL takes many nodes, SQLite one. By default it is "
-                            "sqlite:DATA/horae.db in the folder above. Keep passwords out of it: libpq also reads "
-                            "PGPASSFILE.",
-                    .seeds = "master/slave: MONGO_HOST, MONGO_PORT, MONGO_USER, MONGO_PASSWORD, DB_NAME; Chronos: "
-                             "database connection settings"},
-                   "sqlite:PATH or postgresql://USER@HOST/DATABASE", check_store,
-                   [](Config& c) -> std::string& { return c.store; }),
+      text_setting({.key = "data", .help = "Folder for the files of the node, such as the embedded store."}, "a path",
+                   check_folder, [](Config& c) -> std::string& { return c.data; }),
+      text_setting(
+          {.key = "store",
+           .help = "URL of the store: PostgreSQL for many nodes, SQLite for one. By default sqlite:DATA/horae.db in "
+                   "the data folder. libpq also reads PGPASSFILE, which keeps the password out of this setting.",
+           .seeds = "master/slave: MONGO_HOST, MONGO_PORT, MONGO_USER, MONGO_PASSWORD, DB_NAME; Chronos: "
+                    "database connection settings"},
+          "sqlite:PATH or postgresql://USER@HOST/DATABASE", check_store,
+          [](Config& c) -> std::string& { return c.store; }),
       duration_setting(
-          {.key = "grace", .help = "How long runs have to yield, and requests to be answered, when the node stops."},
+          {.key = "grace",
+           .help = "Time for running tasks to yield, and for requests to be answered, when the node stops."},
           {seconds(0), hours(1)}, {[](Config& c) -> Duration& { return c.grace; }}),
       duration_setting({.key = "poll",
-                        .help = "How soon a node tries again what the store could not do, and how often it looks "
-                                "whether tasks that wait for its slots were paused elsewhere.",
+                        .help = "Delay before a failed call of the store is retried, and interval at which the node "
+                                "checks whether queues of tasks that wait for its slots were paused by another node.",
                         .seeds = "master/slave: SCHEDULE_INTERVAL"},
                        {milliseconds(10), minutes(1)},
                        {[](Config& c) -> Duration& { return c.engine.promoter.retry; },
                         [](Config& c) -> Duration& { return c.engine.claimer.retry; },
                         [](Config& c) -> Duration& { return c.engine.dispatcher.poll; }}),
       duration_setting({.key = "cluster.poll",
-                        .help = "How often a node says that it is there, and looks what others did that it was not "
-                                "told: all in one query. Usually it is told at once."},
+                        .help = "Interval of the query with which a node announces itself and finds what other nodes "
+                                "did. It is the fallback: nodes usually notify each other at once."},
                        {milliseconds(10), seconds(2)}, {[](Config& c) -> Duration& { return c.engine.poller.poll; }}),
       duration_setting({.key = "cluster.poll_without_notify",
-                        .help = "The same while nodes cannot tell each other anything: behind PgBouncer in transaction "
-                                "mode, which passes no notifications on."},
+                        .help = "The same interval while notifications do not arrive, for example behind PgBouncer in "
+                                "transaction mode."},
                        {milliseconds(10), seconds(2)},
                        {[](Config& c) -> Duration& { return c.engine.poller.poll_deaf; }}),
-      log_level_setting({.key = "log.level", .help = "What is logged: this and worse.", .seeds = "LOG_LEVEL"},
+      log_level_setting({.key = "log.level", .help = "Minimum severity that is logged.", .seeds = "LOG_LEVEL"},
                         [](Config& c) -> LogLevel& { return c.log.level; }),
-      log_format_setting({.key = "log.format", .help = "Lines for people, or a JSON object in each line."},
-                         [](Config& c) -> LogFormat& { return c.log.format; }),
+      log_format_setting(
+          {.key = "log.format", .help = "Format of log lines: text for people, or one JSON object per line."},
+          [](Config& c) -> LogFormat& { return c.log.format; }),
   };
 }
 
 std::vector<Setting> http_settings() {
   return {
-      list_setting(
-          {.key = "http.listen",
-           .help = "Where the node answers; port 0 is any free one. An address that other machines can reach is "
-                   "encrypted, and needs the two files below; loopback is plain. https:// or http:// before the "
-                   "address says it otherwise.",
-           .seeds = "master/slave: MASTER_HOST, MASTER_PORT"},
-          "1 to 16 of the form 127.0.0.1:3369, [::1]:3369 or https://0.0.0.0:3369", {1, 16}, check_listen_address,
-          [](Config& c) -> std::vector<std::string>& { return c.http.listen; }),
+      list_setting({.key = "http.listen",
+                    .help = "Addresses of the HTTP server; port 0 picks a free one. An address that other machines can "
+                            "reach uses TLS, with the certificate and key below; a loopback address does not. A prefix "
+                            "of https:// or http:// overrides this.",
+                    .seeds = "master/slave: MASTER_HOST, MASTER_PORT"},
+                   "1 to 16 of the form 127.0.0.1:3369, [::1]:3369 or https://0.0.0.0:3369", {1, 16},
+                   check_listen_address, [](Config& c) -> std::vector<std::string>& { return c.http.listen; }),
       text_setting({.key = "http.tls_certificate",
-                    .help = "The certificate of the node, and after it those between it and a root. A node that gets "
-                            "SIGHUP reads it and the key anew, for new connections."},
+                    .help = "Certificate of the node, followed by the intermediate certificates. On SIGHUP the node "
+                            "reads the certificate and the key again, for new connections."},
                    "a file in PEM, or nothing", check_any,
                    [](Config& c) -> std::string& { return c.http.tls.certificate; }),
-      text_setting({.key = "http.tls_key", .help = "The key of the certificate, without a password."},
+      text_setting({.key = "http.tls_key", .help = "Private key of the certificate, without a password."},
                    "a file in PEM, or nothing", check_any, [](Config& c) -> std::string& { return c.http.tls.key; }),
       bool_setting({.key = "http.plaintext_behind_proxy",
-                    .help = "Allows addresses that other machines can reach without TLS. Only for a node that is "
-                            "reached through a proxy which encrypts: tokens and tasks pass readable otherwise."},
+                    .help = "Permission to serve other machines without TLS. Only for a node behind a proxy that "
+                            "encrypts: tokens and tasks are readable on the wire otherwise."},
                    [](Config& c) -> bool& { return c.http.plaintext_behind_proxy; }),
-      bool_setting({.key = "http.require_token", .help = "Asks also those on this machine for a token."},
+      bool_setting({.key = "http.require_token", .help = "Whether callers on this machine need a token, too."},
                    [](Config& c) -> bool& { return c.api.gate.require_token; }),
       number_setting({.key = "http.rate_limit",
-                      .help = "Calls that one token may make at this node in a second, in the long run; more get 429."},
+                      .help = "Calls per second that one token may make at this node on average; more get 429."},
                      {1, 1'000'000}, [](Config& c) -> int& { return c.rate_limit.per_second; }),
-      number_setting({.key = "http.rate_burst", .help = "Calls that one token may make at once, after a rest."},
-                     {1, 1'000'000}, [](Config& c) -> int& { return c.rate_limit.burst; }),
+      number_setting({.key = "http.rate_burst", .help = "Calls that one token may make in a burst."}, {1, 1'000'000},
+                     [](Config& c) -> int& { return c.rate_limit.burst; }),
       number_setting({.key = "http.threads", .help = "Threads that read requests and write answers."}, {1, 64},
                      [](Config& c) -> int& { return c.http.threads; }),
-      number_setting({.key = "http.max_connections", .help = "Connections at once; more of them get 503."},
+      number_setting({.key = "http.max_connections", .help = "Maximum of open connections; further ones get 503."},
                      {1, 100'000}, [](Config& c) -> std::size_t& { return c.http.limits.connections; }),
-      number_setting({.key = "http.max_streams", .help = "Streams of events at once; more of them get 503."},
+      number_setting({.key = "http.max_streams", .help = "Maximum of open event streams; further ones get 503."},
                      {0, 100'000}, [](Config& c) -> std::size_t& { return c.http.limits.streams; }),
-      number_setting({.key = "http.max_body", .help = "Bytes of a request's body; more get 413."}, {1 << 10, 64 << 20},
-                     [](Config& c) -> std::size_t& { return c.http.limits.body_bytes; }),
-      number_setting({.key = "http.max_head", .help = "Bytes of a request's line and headers; more get 431."},
+      number_setting(
+          {.key = "http.max_body", .help = "Maximum size of a request body in bytes; a larger one gets 413."},
+          {1 << 10, 64 << 20}, [](Config& c) -> std::size_t& { return c.http.limits.body_bytes; }),
+      number_setting({.key = "http.max_head",
+                      .help = "Maximum size of the request line and headers in bytes; larger ones get 431."},
                      {8 << 10, 1 << 20}, [](Config& c) -> std::size_t& { return c.http.limits.head_bytes; }),
       number_setting({.key = "http.max_bytes_in_flight",
-                      .help = "Bytes of all requests together that arrive or are not answered yet; the one that goes "
-                              "beyond it gets 503. At least max_body and max_head together."},
+                      .help = "Maximum size in bytes of all requests together that are arriving or not answered yet; a "
+                              "request beyond it gets 503. At least max_body and max_head together."},
                      {1 << 20, std::int64_t{1} << 40},
                      [](Config& c) -> std::size_t& { return c.http.limits.bytes_in_flight; }),
-      duration_setting({.key = "http.head_timeout", .help = "For a request's headers to arrive; then 408."},
+      duration_setting({.key = "http.head_timeout", .help = "Time for the headers of a request to arrive; then 408."},
                        {milliseconds(100), minutes(10)}, {[](Config& c) -> Duration& { return c.http.limits.head; }}),
-      duration_setting({.key = "http.body_timeout", .help = "For a request's body to arrive; then 408."},
+      duration_setting({.key = "http.body_timeout", .help = "Time for the body of a request to arrive; then 408."},
                        {milliseconds(100), minutes(10)}, {[](Config& c) -> Duration& { return c.http.limits.body; }}),
-      duration_setting({.key = "http.idle_timeout", .help = "Between two requests of a connection; then it is closed."},
-                       {milliseconds(100), hours(1)}, {[](Config& c) -> Duration& { return c.http.limits.idle; }}),
-      duration_setting({.key = "http.write_timeout", .help = "For a client to take an answer; then it is cut off."},
+      duration_setting(
+          {.key = "http.idle_timeout", .help = "Time between two requests of a connection, after which it is closed."},
+          {milliseconds(100), hours(1)}, {[](Config& c) -> Duration& { return c.http.limits.idle; }}),
+      duration_setting({.key = "http.write_timeout",
+                        .help = "Time for a client to accept an answer, after which it is disconnected."},
                        {milliseconds(100), minutes(10)}, {[](Config& c) -> Duration& { return c.http.limits.write; }}),
-      number_setting({.key = "http.read_threads", .help = "Threads that look things up in the store."}, {1, 64},
+      number_setting({.key = "http.read_threads", .help = "Threads for requests that read from the store."}, {1, 64},
                      [](Config& c) -> int& { return c.api.read_threads; }),
-      number_setting({.key = "http.max_waiting_reads", .help = "Look-ups that may wait for a thread; more get 503."},
-                     {1, 100'000}, [](Config& c) -> std::size_t& { return c.api.max_waiting_reads; }),
+      number_setting(
+          {.key = "http.max_waiting_reads", .help = "Maximum of reads that wait for a thread; further ones get 503."},
+          {1, 100'000}, [](Config& c) -> std::size_t& { return c.api.max_waiting_reads; }),
   };
 }
 
 std::vector<Setting> slot_settings() {
   return {
       number_setting({.key = "slots.count",
-                      .help = "How many tasks the node itself runs at once; 0 for a node that only serves workers.",
+                      .help = "Tasks that the node itself runs at once; 0 for a node that only serves workers.",
                       .seeds = "TMS: CONCURRENT_TASKS; SHIELD: workers"},
                      {0, 1'024}, [](Config& c) -> std::size_t& { return c.engine.dispatcher.slots; }),
       list_setting(
           {.key = "slots.queues",
-           .help = "The queues from which the slots take tasks. Tasks of other queues are for workers."},
+           .help = "Queues from which the slots take tasks. Tasks of other queues are left to workers."},
           "up to 16 names of queues", {0, kMaxQueuesOfAClaim},
           [](std::string_view name) { return check_queue_name(name); },
           [](Config& c) -> std::vector<std::string>& { return c.engine.dispatcher.queues; }),
-      number_setting({.key = "slots.ahead", .help = "How many tasks may wait in memory beyond the free slots."},
+      number_setting({.key = "slots.ahead", .help = "Maximum of tasks that wait in memory beyond the free slots."},
                      {0, 1'000}, [](Config& c) -> std::size_t& { return c.engine.dispatcher.ahead; }),
       duration_setting({.key = "slots.lease",
-                        .help = "How long a task stays with a node that is silent. It beats three times as often. "
-                                "Workers say in each claim how long theirs is (10s if they do not).",
+                        .help = "Length of the leases of the node's own slots. A heartbeat is sent every third of it. "
+                                "Workers choose the length of theirs in each claim (10s by default).",
                         .seeds = "TMS: WORKER_TIMEOUT_SEC, and a third of it HEART_BEAT_INTERVAL_SEC; master/slave: "
                                  "HEARTBEAT_INTERVAL, HEARTBEAT_GRACE_PERIOD; Scylla: timeout"},
                        {seconds(1), kMaxLease}, {[](Config& c) -> Duration& { return c.engine.dispatcher.lease; }}),
       duration_setting({.key = "slots.dispatch",
-                        .help = "How often free slots are filled, besides at once.",
+                        .help = "Interval at which free slots are filled, in addition to wake-ups.",
                         .seeds = "SHIELD: hyper loop"},
                        {milliseconds(1), seconds(10)},
                        {[](Config& c) -> Duration& { return c.engine.dispatcher.dispatch_interval; }}),
       duration_setting({.key = "slots.elevator",
-                        .help = "How often waiting tasks are lifted by a level, so that none starves.",
+                        .help = "Interval at which waiting tasks are lifted by one level, so that none starves.",
                         .seeds = "SHIELD: fast loop"},
                        {milliseconds(10), hours(1)},
                        {[](Config& c) -> Duration& { return c.engine.dispatcher.elevator_interval; }}),
@@ -159,35 +165,37 @@ std::vector<Setting> slot_settings() {
 std::vector<Setting> store_settings() {
   return {
       number_setting({.key = "promoter.batch",
-                      .help = "How many due tasks are made ready in one transaction.",
+                      .help = "Maximum of due tasks that are made ready in one transaction.",
                       .seeds = "TMS: MAX_POLL_RECORDS"},
                      {1, kMaxBatch}, [](Config& c) -> std::size_t& { return c.engine.promoter.batch; }),
       duration_setting({.key = "monitor.poll",
-                        .help = "How often leases are looked at that have expired.",
+                        .help = "Interval at which expired leases are collected.",
                         .seeds = "Scylla: monitor; TMS: liveness tracker"},
                        {milliseconds(10), milliseconds(1'500)},
                        {[](Config& c) -> Duration& { return c.engine.monitor.poll; }}),
-      duration_setting({.key = "upkeep.interval",
-                        .help = "How often finished tasks are removed whose retention is over. The retention is a "
-                                "matter of each queue (7 days unless changed): horae queue set QUEUE --retention 24h.",
-                        .seeds = "Scylla: clean-up by the monitor"},
-                       {seconds(1), hours(24)}, {[](Config& c) -> Duration& { return c.engine.upkeep_interval; }}),
-      number_setting({.key = "combiner.max_pending",
-                      .help = "Submits, settles, cancels and claims that may be under way at once; more get 429."},
-                     {1, 1'000'000}, [](Config& c) -> std::size_t& { return c.combiner.max_pending; }),
-      number_setting({.key = "combiner.max_batch", .help = "How many of them go into one transaction."}, {1, kMaxBatch},
-                     [](Config& c) -> std::size_t& { return c.combiner.max_batch; }),
+      duration_setting(
+          {.key = "upkeep.interval",
+           .help = "Interval at which finished tasks are removed when their retention is over. The retention belongs "
+                   "to the queue (7 days by default): horae queue set QUEUE --retention 24h.",
+           .seeds = "Scylla: clean-up by the monitor"},
+          {seconds(1), hours(24)}, {[](Config& c) -> Duration& { return c.engine.upkeep_interval; }}),
+      number_setting(
+          {.key = "combiner.max_pending",
+           .help = "Maximum of submits, settles, cancels and claims that are under way; further ones get 429."},
+          {1, 1'000'000}, [](Config& c) -> std::size_t& { return c.combiner.max_pending; }),
+      number_setting({.key = "combiner.max_batch", .help = "Maximum of those calls in one transaction."},
+                     {1, kMaxBatch}, [](Config& c) -> std::size_t& { return c.combiner.max_batch; }),
       number_setting({.key = "postgres.connections", .help = "Connections of the node to PostgreSQL."}, {1, 500},
                      [](Config& c) -> std::size_t& { return c.postgres.connections; }),
-      list_setting(
-          {.key = "postgres.allow_unsafe",
-           .help = "Settings of PostgreSQL that may be off, although that loses acknowledged work in a crash."},
-          "fsync, full_page_writes, synchronous_commit", {0, 3}, check_unsafe_name,
-          [](Config& c) -> std::vector<std::string>& { return c.postgres.allow_unsafe; }),
-      duration_setting({.key = "postgres.purge_delay",
-                        .help = "Finished tasks go with their whole day. What a day that cannot go yet leaves behind "
-                                "is removed one by one, this much later than its retention says."},
-                       {seconds(0), hours(24 * 30)}, {[](Config& c) -> Duration& { return c.postgres.purge_delay; }}),
+      list_setting({.key = "postgres.allow_unsafe",
+                    .help = "Settings of PostgreSQL that may be off, although a crash then loses acknowledged work."},
+                   "fsync, full_page_writes, synchronous_commit", {0, 3}, check_unsafe_name,
+                   [](Config& c) -> std::vector<std::string>& { return c.postgres.allow_unsafe; }),
+      duration_setting(
+          {.key = "postgres.purge_delay",
+           .help = "Additional time after the retention before rows of a day that cannot be dropped as a whole are "
+                   "deleted. Finished tasks are usually removed by dropping the partition of their day."},
+          {seconds(0), hours(24 * 30)}, {[](Config& c) -> Duration& { return c.postgres.purge_delay; }}),
   };
 }
 
@@ -204,7 +212,7 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// Keys and the names of variables on common ground: "slots.count" is SLOTS_COUNT.
+// The common form of keys and names of variables: "slots.count" is SLOTS_COUNT.
 std::string plain(std::string_view key) {
   std::string result = upper(key);
   std::ranges::replace(result, '.', '_');

@@ -1,4 +1,4 @@
-// The table of all settings: the one source for reading them, for flags, for --print-config and for the docs.
+// The table of all settings: the only source of reading them, flags, --print-config and the documentation.
 #pragma once
 
 #include <functional>
@@ -17,20 +17,20 @@ namespace horae {
 enum class SettingKind { kText, kDuration, kNumber, kBool, kList };
 
 struct Setting {
-  std::string key;      // "slots.count": table and name in TOML; those without a dot stand before all tables
+  std::string key;      // "slots.count": table and name in TOML; keys without a dot come before all tables
   SettingKind kind;     //
   std::string help;     // a sentence or two
   std::string allowed;  // "1 to 64"
-  std::string seeds;    // what the systems that Horae grew from call it; empty if they have no such thing
+  std::string seeds;    // its names in the systems that Horae grew from; empty if they have none
 
-  // Takes a value. The error tells what is wrong with it, not where it came from.
+  // Sets a value. The error says what is wrong with it, not where it came from.
   std::function<Result<void>(Config&, const std::vector<std::string>&)> read;
 
   // The value as read() takes it: one text, or the items of a list.
   std::function<std::vector<std::string>(const Config&)> write;
 };
 
-// In the order in which people read them.
+// In the order of the documentation.
 std::span<const Setting> settings();
 
 // The setting with that key, or nothing.
@@ -39,8 +39,8 @@ const Setting* find_setting(std::string_view key);
 std::string flag_of(const Setting& setting);         // "--slots-count"
 std::string environment_of(const Setting& setting);  // "HORAE_SLOTS_COUNT"
 
-// What somebody may have meant by a key that does not exist, or by the rest of a variable after HORAE_: one of the
-// seeds' names, a key in another table, a typing mistake. Nothing if no key is near.
+// The setting that was probably meant by a key that does not exist, or by the rest of a variable after HORAE_: one of
+// the seeds' names, a key in another table, a typing mistake. Nothing if no key is near.
 const Setting* nearest_setting(std::string_view unknown);
 
 // The items of "a,b,c"; none of "".

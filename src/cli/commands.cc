@@ -1,33 +1,45 @@
 #include "cli/commands.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <ostream>
 
 #include "base/version.h"
+#include "cli/command_tree.h"
 
 namespace horae::cli {
 namespace {
 
-constexpr const char* kCompleteWord = "__complete";  // what the scripts of `horae completion` call
+constexpr const char* kCompleteWord = "__complete";  // called by the scripts of `horae completion`
 
 void describe(CLI::App& app) {
   app.name("horae");
   app.description(
-      "Horae, a persistent, distributed task scheduler: work happens at its time, in order of importance, on a\n"
-      "worker that is alive, and is never lost.");
+      "Horae, a persistent, distributed task scheduler: runs work at its time, in order of importance, on a live\n"
+      "worker, and never loses it.");
   app.set_version_flag("--version", "horae " + std::string(version()));
-  app.require_subcommand(0, 1);  // "none" is told below: then an unknown word is named as such
+  app.require_subcommand(0, 1);  // run() handles "none"; with 1, CLI11 would not name an unknown command
   app.footer(
       "Examples:\n"
       "  horae serve                                  run a node\n"
-      "  horae task submit demo --sleep 5s --wait     give it something to do, and see it done\n"
-      "  horae task list --state running              what runs\n"
-      "  horae COMMAND --help                         more about a command\n"
+      "  horae task submit demo --sleep 5s --wait     submit a task and wait until it completes\n"
+      "  horae task list --state running              list the running tasks\n"
+      "  horae COMMAND --help                         show the help of a command\n"
       "\n"
-      "Exit codes: 0 done, 1 failed, 2 misused (also if the node finds it), 3 the task did not complete,\n"
-      "            4 the node is away: try again");
+      "Exit codes: 0 done, 1 failed, 2 invalid command line (to this program or to the node), 3 the task did not\n"
+      "            complete, 4 the node is unavailable: try again");
+}
+
+// Appends to the help of each noun the names of its verbs, so that no list of them has to be maintained.
+void list_verbs(CLI::App& app) {
+  for (CLI::App* noun : app.get_subcommands([](const CLI::App*) { return true; })) {
+    std::vector<std::string> names;
+    for (const CLI::App* verb : visible_commands(*noun)) names.push_back(verb->get_name());
+    if (!names.empty()) noun->description(fmt::format("{}: {}", noun->get_description(), fmt::join(names, ", ")));
+  }
 }
 
 int print_candidates(const CLI::App& app, const std::vector<std::string>& words, const Console& console) {
@@ -37,23 +49,37 @@ int print_candidates(const CLI::App& app, const std::vector<std::string>& words,
 
 }  // namespace
 
-CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& help, const std::string& examples) {
+CLI::App& add_noun(CLI::App& app, const std::string& name, const std::string& help) {
+  CLI::App* noun = app.add_subcommand(name, help);
+  noun->require_subcommand(1);
+  return *noun;
+}
+
+CLI::App& add_verb(CLI::App& noun, const std::string& name, const std::string& help, const std::string& examples) {
   CLI::App* verb = noun.add_subcommand(name, help);
   if (!examples.empty()) verb->footer("Examples:\n" + examples);
-  return verb;
+  return *verb;
+}
+
+int report(const Context& context, std::string_view command, const Result<void>& done) {
+  if (done.ok()) return kDone;
+  context.console.err << fmt::format("horae {}: {}\n", command, done.error().message);
+  return done.error().retryable() ? kTryAgain : kFailed;
 }
 
 void add_all_commands(CLI::App& app, Context& context) {
   describe(app);
-  add_node_commands(app, context);
+  add_serve_command(app, context);
+  add_migrate_command(app, context);
   add_task_commands(app, context);
   add_queue_commands(app, context);
   add_scheduler_commands(app, context);
-  add_node_list_command(app, context);
+  add_node_commands(app, context);
   add_token_commands(app, context);
   add_doctor_command(app, context);
-  add_completion_command(app, context);
-  add_manual_command(app, context);
+  add_completion_commands(app, context);
+  add_manual_commands(app, context);
+  list_verbs(app);
 }
 
 int run(const std::vector<std::string>& arguments, Context& context) {
@@ -63,14 +89,14 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     return print_candidates(app, {arguments.begin() + 1, arguments.end()}, context.console);
   }
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 expects
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
     if (app.exit(error, context.console.out, context.console.err) == 0) return kDone;
     if (const auto meant = suggest(app, arguments)) context.console.err << "Did you mean " << *meant << "?\n";
     return kMisused;
   }
-  if (context.chosen) return context.chosen();
+  if (context.action) return context.action();
   context.console.err << "horae: give a command; --help lists them\n";
   return kMisused;
 }

@@ -1,4 +1,4 @@
-// Commands against a real node in this process, and the command line itself.
+// Commands against a real node in this process, and parsing of command lines.
 
 #include "cli/commands.h"
 
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/terminal/test_terminal.h"
 #include "api/test_world.h"
+#include "cli/terminal/test_terminal.h"
 #include "tests/support/temporary_folder.h"
 
 namespace horae::cli {
@@ -32,7 +32,7 @@ class NodeTest : public ::testing::Test {
   TestTerminal terminal_;
 };
 
-TEST_F(NodeTest, ATaskIsSubmittedShownListedAndCancelled) {
+TEST_F(NodeTest, SubmitsShowsListsAndCancelsATask) {
   const auto submitted =
       terminal_.type({"task", "submit", "mail", R"({"to": 1.0})", "--priority", "200", "--key", "k1"});
   ASSERT_EQ(submitted.exit_code, kDone) << submitted.err;
@@ -50,16 +50,16 @@ TEST_F(NodeTest, ATaskIsSubmittedShownListedAndCancelled) {
   EXPECT_THAT(terminal_.type({"task", "get", id}).out, AllOf(HasSubstr("cancelled"), HasSubstr("enough")));
 }
 
-TEST_F(NodeTest, TheSameSubmitUnderOneKeyMakesOneTask) {
+TEST_F(NodeTest, SubmittingTwiceUnderOneKeyMakesOneTask) {
   const std::vector<std::string> line = {"task", "submit", "mail", "1", "--key", "k1"};
   const auto first = terminal_.type(line);
   const auto second = terminal_.type(line);
   EXPECT_EQ(second.exit_code, kDone) << second.err;
   EXPECT_EQ(second.out.substr(0, 41), first.out.substr(0, 41));
-  EXPECT_THAT(second.out, HasSubstr("(it had been submitted before)"));
+  EXPECT_THAT(second.out, HasSubstr("(already submitted before)"));
 }
 
-TEST_F(NodeTest, OneOfTheCancelsIsRefused) {
+TEST_F(NodeTest, CancelFailsIfOneOfTheTasksIsRefused) {
   const std::string id = world_.submit();
   const std::string none = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
   const auto printed = terminal_.type({"task", "cancel", none, id});
@@ -69,7 +69,7 @@ TEST_F(NodeTest, OneOfTheCancelsIsRefused) {
   EXPECT_EQ(terminal_.type({"task", "cancel", none, "--json"}).exit_code, kFailed);
 }
 
-TEST_F(NodeTest, AWaitSeesTheTaskEnd) {
+TEST_F(NodeTest, WatchReturnsWhenTheTaskHasEnded) {
   const std::string id = world_.submit();
   (void)world_.claim();
   (void)world_.settle("complete", id, 1);
@@ -78,7 +78,7 @@ TEST_F(NodeTest, AWaitSeesTheTaskEnd) {
   EXPECT_THAT(printed.out, HasSubstr("completed"));
 }
 
-TEST_F(NodeTest, ATaskThatWaitsIsExplained) {
+TEST_F(NodeTest, ExplainsAWaitingTask) {
   const std::string id = world_.submit("mail");
   (void)terminal_.type({"queue", "pause", "mail"});
   const auto printed = terminal_.type({"task", "explain", id});
@@ -88,13 +88,13 @@ TEST_F(NodeTest, ATaskThatWaitsIsExplained) {
   EXPECT_EQ(terminal_.type({"task", "explain", "0190f7c2-0a1b-7c3d-8e4f-0123456789ab"}).exit_code, kFailed);
 }
 
-TEST_F(NodeTest, NodesAreListedByARealNode) {
+TEST_F(NodeTest, ListsNodes) {
   const auto printed = terminal_.type({"node", "list"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
   EXPECT_THAT(printed.out, HasSubstr("LAST SEEN"));
 }
 
-TEST_F(NodeTest, QueuesArePausedResumedAndSet) {
+TEST_F(NodeTest, PausesResumesAndConfiguresQueues) {
   EXPECT_THAT(terminal_.type({"queue", "list"}).out, HasSubstr("There are no queues yet"));
   (void)world_.submit("mail");
   EXPECT_EQ(terminal_.type({"queue", "pause", "mail"}).out, "queue mail: paused, ageing rate 1, retention 168h\n");
@@ -106,7 +106,7 @@ TEST_F(NodeTest, QueuesArePausedResumedAndSet) {
   EXPECT_EQ(terminal_.type({"queue", "set", "mail", "--retention", "soon"}).exit_code, kMisused);
 }
 
-TEST_F(NodeTest, AQueueIsPausedAheadOfItsFirstTaskOnlyIfThatIsAskedFor) {
+TEST_F(NodeTest, PausesANewQueueOnlyWithCreate) {
   const auto slip = terminal_.type({"queue", "pause", "mial"});
   EXPECT_EQ(slip.exit_code, kFailed);
   EXPECT_THAT(slip.err, HasSubstr("queue mial: there is none"));
@@ -116,14 +116,14 @@ TEST_F(NodeTest, AQueueIsPausedAheadOfItsFirstTaskOnlyIfThatIsAskedFor) {
   EXPECT_THAT(terminal_.type({"queue", "resume", "mail"}).out, HasSubstr("open"));
 }
 
-TEST_F(NodeTest, AnAbortedTaskIsExplainedByItsErrors) {
+TEST_F(NodeTest, ExplainsAnAbortedTaskByItsErrors) {
   const std::string id = world_.submit("mail");
   (void)world_.claim();
   (void)world_.settle("abort", id, 1, R"("errors":[{"code":"no_disk","description":"full"},{"code":"late"}])");
   EXPECT_THAT(terminal_.type({"task", "explain", id}).out, HasSubstr("no_disk: full; late\n"));
 }
 
-// What a node refuses is told by the flags that were typed, and is misuse as if this program had found it.
+// A refusal of the node names the flags that were typed and counts as misuse, like an error that this program finds.
 TEST_F(NodeTest, ARefusalNamesTheFlagAndExitsWithTwo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> lines = {
       {{"task", "submit", "mail", "1", "--priority", "300"}, "task submit: --priority 300: "},
@@ -157,12 +157,12 @@ TEST_F(NodeTest, ARefusalNamesTheFlagAndExitsWithTwo) {
   }
 }
 
-TEST_F(NodeTest, ACancelOfWhichOnlyAPartCanBeReadFails) {
+TEST_F(NodeTest, CancelFailsIfSomeIdsAreInvalid) {
   const std::string id = world_.submit();
   EXPECT_EQ(terminal_.type({"task", "cancel", id, "x"}).exit_code, kFailed);
 }
 
-TEST_F(NodeTest, TheSchedulerIsStoppedAndStarted) {
+TEST_F(NodeTest, StopsAndStartsTheScheduler) {
   EXPECT_THAT(terminal_.type({"scheduler", "status"}).out, HasSubstr("running"));
   EXPECT_EQ(terminal_.type({"scheduler", "stop"}).out, "The scheduler is now stopped on all nodes.\n");
   EXPECT_EQ(terminal_.type({"scheduler", "stop"}).out, "The scheduler was already stopped on all nodes.\n");
@@ -170,12 +170,12 @@ TEST_F(NodeTest, TheSchedulerIsStoppedAndStarted) {
   EXPECT_EQ(terminal_.type({"scheduler", "start"}).out, "The scheduler is now running on all nodes.\n");
 }
 
-TEST_F(NodeTest, TheDoctorFindsANodeThatAnswers) {
+TEST_F(NodeTest, DoctorFindsARunningNode) {
   const testing::TemporaryFolder folder;
   const auto printed = terminal_.type({"doctor", "--data", folder.path()});
   EXPECT_EQ(printed.exit_code, kDone) << printed.out;
-  EXPECT_THAT(printed.out, AllOf(HasSubstr(" answers, version "), HasSubstr("it can serve requests"),
-                                 HasSubstr("is not there yet: horae serve makes it")));
+  EXPECT_THAT(printed.out, AllOf(HasSubstr(" is running, version "), HasSubstr("the node can serve requests"),
+                                 HasSubstr("does not exist yet: horae serve creates it")));
 }
 
 // ---- The doctor without a node ----
@@ -188,7 +188,7 @@ class Doctor : public ::testing::Test {
   const testing::TemporaryFolder folder_;
 };
 
-TEST_F(Doctor, SaysWhatToDoAboutEachThing) {
+TEST_F(Doctor, PrintsWhatToDo) {
   const std::string store = "sqlite:" + folder_.path() + "/horae.db";
   ASSERT_EQ(terminal_.type({"migrate", "--store", store}).exit_code, kDone);
   const auto printed = terminal_.type({"doctor", "--data", folder_.path(), "--store", store});
@@ -197,35 +197,35 @@ TEST_F(Doctor, SaysWhatToDoAboutEachThing) {
                                  HasSubstr("synced to disk"), HasSubstr("start one with horae serve")));
 }
 
-TEST_F(Doctor, FailsWhenSomethingIsBad) {
-  std::ofstream(folder_.path() + "/horae.db") << "this is no database, and it is long enough to tell";
+TEST_F(Doctor, FailsWhenACheckIsBad) {
+  std::ofstream(folder_.path() + "/horae.db") << "this is no database, and long enough to be recognized as none";
   const auto printed = terminal_.type({"doctor", "--store", "sqlite:" + folder_.path() + "/horae.db"});
   EXPECT_EQ(printed.exit_code, kFailed);
   EXPECT_THAT(printed.out, HasSubstr("bad"));
   EXPECT_EQ(terminal_.type({"doctor", "--store", "mysql://x"}).exit_code, kFailed);
 }
 
-TEST_F(Doctor, FindsAFolderThatCannotBeUsed) {
+TEST_F(Doctor, ReportsAnUnusableDataFolder) {
   const std::string file = folder_.path() + "/file";
   std::ofstream(file) << "x";
   EXPECT_THAT(terminal_.type({"doctor", "--data", file}).out, HasSubstr("is not a folder: remove it, or set data"));
-  // No user can write there, not even root.
+  // Not writable by any user, not even root.
   const auto closed = terminal_.type({"doctor", "--data", "/proc/self"});
   EXPECT_EQ(closed.exit_code, kFailed);
-  EXPECT_THAT(closed.out, HasSubstr("this user cannot write to /proc/self: give it to whom the node runs as"));
+  EXPECT_THAT(closed.out, HasSubstr("this user cannot write to /proc/self: change its owner to the user of the node"));
 }
 
-TEST_F(Doctor, NotesAFolderThatOthersCanLookInto) {
+TEST_F(Doctor, NotesADataFolderThatOtherUsersCanRead) {
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
   EXPECT_THAT(terminal_.type({"doctor", "--data", folder_.path()}).out, HasSubstr("(mode 755): chmod 700 "));
 }
 
-TEST_F(Doctor, SpeaksJson) {
+TEST_F(Doctor, PrintsJson) {
   const auto printed = terminal_.type({"doctor", "--data", folder_.path() + "/file", "--json"});
   EXPECT_THAT(printed.out, HasSubstr(R"([{"health":"good","what":"configuration","detail":)"));
 }
 
-TEST(Migrate, SpeaksJson) {
+TEST(Migrate, PrintsJson) {
   TestTerminal terminal;
   const testing::TemporaryFolder folder;
   const std::string store = "sqlite:" + folder.path() + "/horae.db";
@@ -238,9 +238,9 @@ TEST(Migrate, SpeaksJson) {
               EndsWith("\"changed\":false,\"steps\":[]}\n"));
 }
 
-// ---- The command line itself ----
+// ---- Parsing of command lines ----
 
-TEST(CommandLine, IsMisusedWithTwo) {
+TEST(CommandLine, MisuseExitsWithTwo) {
   TestTerminal terminal;
   EXPECT_EQ(terminal.type({}).exit_code, kMisused);
   EXPECT_THAT(terminal.type({"servve"}).err, HasSubstr("servve"));
@@ -258,7 +258,7 @@ TEST(CommandLine, IsMisusedWithTwo) {
   }
 }
 
-TEST(CommandLine, SuggestsWhatMayHaveBeenMeant) {
+TEST(CommandLine, SuggestsTheNearestCommandOrFlag) {
   TestTerminal terminal;
   EXPECT_THAT(terminal.type({"servve"}).err, HasSubstr("Did you mean serve?"));
   EXPECT_THAT(terminal.type({"task", "sumbit", "mail", "1"}).err, HasSubstr("Did you mean submit?"));
@@ -274,7 +274,7 @@ TEST(CommandLine, HelpHasExamples) {
   EXPECT_THAT(terminal.type({"task", "submit", "--help"}).out, HasSubstr("horae task submit demo --sleep 5s --wait"));
 }
 
-TEST(CommandLine, PrintConfigShowsWhatFlagsAndTheEnvironmentMake) {
+TEST(CommandLine, PrintConfigCombinesFlagsAndEnvironment) {
   TestTerminal terminal;
   terminal.environment["HORAE_SLOTS_AHEAD"] = "5";
   const auto printed = terminal.type({"serve", "--slots-count", "3", "--print-config"});
@@ -285,7 +285,7 @@ TEST(CommandLine, PrintConfigShowsWhatFlagsAndTheEnvironmentMake) {
   EXPECT_THAT(terminal.type({"serve", "--slots-queues", "", "--print-config"}).out, HasSubstr("\nqueues = []\n"));
 }
 
-TEST(CommandLine, IsCompletedByTheProgramItself) {
+TEST(CommandLine, CompletesCommandsAndFlags) {
   TestTerminal terminal;
   const auto typed = [&terminal](std::vector<std::string> words) {
     words.insert(words.begin(), "__complete");
@@ -297,7 +297,7 @@ TEST(CommandLine, IsCompletedByTheProgramItself) {
   EXPECT_EQ(typed({"token", ""}), "create\nlist\nrevoke\n");
   EXPECT_EQ(typed({"token", "create", "--o"}), "--offline\n");
   EXPECT_EQ(typed({"task", "list", "--st"}), "--state\n");
-  EXPECT_EQ(typed({"task", "list", "--queue", "--st"}), "");  // that is the name of the queue
+  EXPECT_EQ(typed({"task", "list", "--queue", "--st"}), "");  // the value of --queue
   EXPECT_EQ(typed({"task", "list", "--queue", "mail", "--st"}), "--state\n");
   EXPECT_EQ(typed({"queue", "--json", "p"}), "pause\n");
   EXPECT_THAT(typed({""}), AllOf(HasSubstr("doctor\n"), Not(HasSubstr("manual"))));
@@ -306,12 +306,18 @@ TEST(CommandLine, IsCompletedByTheProgramItself) {
   }
 }
 
-TEST(CommandLine, TheManPageIsWhatTheCommandsSay) {
+TEST(CommandLine, ManPageIsUpToDate) {
   TestTerminal terminal;
   std::ifstream file(HORAE_SOURCE_DIR "/docs/reference/horae.1");
   const std::string written(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(written, terminal.type({"manual", "page"}).out)
       << "run: horae manual page > docs/reference/horae.1, and commit the result";
+}
+
+TEST(CommandLine, HelpOfANounNamesItsVerbs) {
+  TestTerminal terminal;
+  EXPECT_THAT(terminal.type({"--help"}).out, HasSubstr("Inspect and configure queues: list, pause, resume, set\n"));
+  EXPECT_THAT(terminal.type({"token", "--help"}).out, HasSubstr("Manage access tokens: create, list, revoke\n"));
 }
 
 }  // namespace

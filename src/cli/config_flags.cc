@@ -29,15 +29,16 @@ void add_flag(CLI::App& command, ConfigFlags& flags, const Setting& setting) {
           flag_of(setting), [&flags, key = setting.key](const std::string& value) { flags.values[key] = value; },
           setting.help)
       ->type_name(type_name(setting.kind))
-      ->group("Settings (docs/reference/configuration.md; --print-config shows their values)");
+      ->group("Settings (horae serve --print-config prints their values)");
 }
 
 }  // namespace
 
 void add_config_flags(CLI::App& command, ConfigFlags& flags, const std::vector<std::string>& keys) {
   command
-      .add_option("--config", flags.file,
-                  "A TOML file (default: HORAE_CONFIG, else horae.toml if it is in this folder)")
+      .add_option(
+          "--config", flags.file,
+          "Configuration file in TOML (default: HORAE_CONFIG, else horae.toml in the current folder, if it exists)")
       ->type_name("FILE");
   for (const Setting& setting : settings()) {
     if (keys.empty() || std::ranges::find(keys, setting.key) != keys.end()) add_flag(command, flags, setting);

@@ -17,10 +17,10 @@ struct ConfigFlags {
   std::map<std::string, std::string> values;  // by key
 };
 
-// Adds --config and a flag for each setting, or for those of `keys` only. `flags` must outlive the command.
+// Adds --config and a flag for each setting, or only for the settings in `keys`. `flags` must outlive the command.
 void add_config_flags(CLI::App& command, ConfigFlags& flags, const std::vector<std::string>& keys = {});
 
-// The configuration that the flags, the environment and the file make together.
+// The configuration from flags, environment and file, in this order of precedence.
 Result<Config> load_config(const ConfigFlags& flags, const Context& context);
 
 }  // namespace horae::cli

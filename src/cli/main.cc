@@ -6,7 +6,7 @@
 #include "app/config.h"
 #include "cli/commands.h"
 
-// The named boundary for exceptions of third-party code: none passes.
+// The boundary for exceptions of third-party code: none escapes.
 int main(int argc, char** argv) {
   try {
     const horae::SystemClock clock;

@@ -13,25 +13,25 @@
 
 namespace horae {
 
-// A thread for each loop, so that one which waits for the store stops no other.
+// One thread for each loop, so that a loop that waits for the store does not stop the others.
 //
-// Threads: the members by one thread at a time; wakers by any.
+// Not thread-safe: one thread at a time. Wakers are thread-safe.
 class Runner {
  public:
-  // The clock is the system's: waits are real.
+  // The clock must be the system's, because the waits are real.
   Runner(const Clock& clock, Logger log) : clock_(clock), log_(std::move(log)) {}
   ~Runner() { stop(); }
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // The loop runs when it wants to, and at once when its waker rings. Both must outlive the runner. Before start().
+  // The loop runs when it wants to, and at once when its waker is woken. Both must outlive the runner. Before start().
   void add(Loop& loop, Waker& waker);
 
   // Starts the loops in the order in which they were added.
   void start();
 
-  // Stops them in the reverse order, each after the end of its pass: those who serve others are added first. May be
-  // called twice.
+  // Stops the loops in reverse order, each after the end of its pass: add a loop before the loops that rely on it. May
+  // be called twice.
   void stop();
 
  private:

@@ -63,7 +63,7 @@ TEST_F(RunnerTest, RunsALoopAtOnceWhenItIsWoken) {
   runner_.stop();
 }
 
-TEST_F(RunnerTest, ALoopThatHangsStopsNoOther) {
+TEST_F(RunnerTest, RunsOtherLoopsWhileOneHangs) {
   std::promise<void> release, beats;
   int runs = 0;
   Calling hanging([&](MonotonicTime now) {
@@ -83,7 +83,7 @@ TEST_F(RunnerTest, ALoopThatHangsStopsNoOther) {
   runner_.stop();
 }
 
-TEST_F(RunnerTest, StopsInTheReverseOrderAndMayBeToldTwice) {
+TEST_F(RunnerTest, StopsInReverseOrderAndMayBeStoppedTwice) {
   const auto idle = [](MonotonicTime now) { return now + hours(1); };
   Calling first(idle, "first"), second(idle, "second");
   Waker one, two;

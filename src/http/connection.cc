@@ -1,4 +1,4 @@
-// The life of a connection and how it reads; connection_output.cc has how it writes.
+// The life of a connection and its reading; its writing is in connection_output.cc.
 #include "http/connection.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,9 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kMostChunkedBytes = 2;  // for one byte of a body, all in all: chunks have lengths and line ends
-constexpr std::size_t kLastChunkBytes = 5;    // at the least: "0\r\n\r\n"
+constexpr std::size_t kMostChunkedBytes =
+    2;  // on the wire for one byte of a body, on average: chunks have lengths and line ends
+constexpr std::size_t kLastChunkBytes = 5;  // at least: "0\r\n\r\n"
 constexpr Duration kNoLimit = std::chrono::hours(24 * 365);
 
 std::string address_of(const asio::ip::tcp::socket& socket) {
@@ -47,13 +48,13 @@ std::string copy(boost::beast::string_view text) { return {text.data(), text.siz
 struct Connection::Reading {
   std::optional<http::request_parser<http::string_body>> parser;
   std::size_t taken = 0;  // bytes of the head, or of the body
-  std::string rest;       // what arrived and is not taken yet: from `at` on
+  std::string rest;       // bytes that arrived and are not parsed yet: from `at` on
   std::size_t at = 0;
   HeldBytes held;  // of the request and the rest
 
   explicit Reading(ConnectionHost& host) : held(host.bytes) { begin(host.limits); }
 
-  // The next request, which may be in the rest.
+  // Begins the next request, whose first bytes may be in the rest.
   void begin(const HttpLimits& limits) {
     parser.emplace();
     parser->header_limit(static_cast<std::uint32_t>(limits.head_bytes));
@@ -61,7 +62,7 @@ struct Connection::Reading {
     taken = 0;
   }
 
-  // All that can be taken now. Usually there is no rest, and nothing is copied.
+  // All bytes that can be parsed now. Usually there is no rest, and nothing is copied.
   std::string_view with_rest(std::string_view fresh) {
     if (rest.empty()) return fresh;
     rest.erase(0, std::exchange(at, 0));
@@ -69,7 +70,7 @@ struct Connection::Reading {
     return rest;
   }
 
-  // `input` is the end of what with_rest() gave.
+  // `input` is the unparsed end of what with_rest() returned.
   void keep(std::string_view input) {
     if (rest.empty()) {
       rest = std::string(input);
@@ -99,10 +100,10 @@ void Connection::start(bool is_one_too_many) {
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
   if (is_one_too_many) {
-    return refuse(503, fmt::format("there are {} connections already; use one of them again, or try later",
+    return refuse(503, fmt::format("the limit of {} connections is reached; reuse a connection, or retry later",
                                    host_->limits.connections));
   }
-  enter(Phase::kIdle, host_->limits.head);  // who connects has something to say
+  enter(Phase::kIdle, host_->limits.head);  // a client that connects is expected to send a request soon
   watch_input();
 }
 
@@ -124,7 +125,8 @@ void Connection::sweep(MonotonicTime now) {
 void Connection::finish() {
   if (phase_ == Phase::kIdle && !reading_) return close();
   if (phase_ == Phase::kStreaming) return end_stream();
-  if (phase_ == Phase::kWriting && stream_) close();  // its client does not read, and would not read the end either
+  if (phase_ == Phase::kWriting && stream_)
+    close();  // its client does not read, and would not read the last chunk either
 }
 
 void Connection::close() {
@@ -140,11 +142,11 @@ void Connection::close() {
   host_->on_closed();
 }
 
-// Responders may hold the connection for long, so it keeps nothing that is large or that others wait for.
+// Responders may keep a closed connection alive for long, so it releases all memory and calls all pending callbacks.
 void Connection::let_go() {
   transport_.reset();
   reading_.reset();
-  (void)std::exchange(output_, {});  // unlike an assignment, it gives the memory back
+  (void)std::exchange(output_, {});  // unlike an assignment, it frees the memory
   if (stream_) --host_->streams;
   stream_.reset();
   if (const auto sent = std::exchange(sent_, nullptr)) sent(false);
@@ -153,12 +155,12 @@ void Connection::let_go() {
 
 // ---- Waiting ----
 
-// Calls `step` after what else is to be done on this loop, which also keeps the stack short.
+// Queues `step` behind the other work of this loop, which also keeps the stack short.
 void Connection::soon(void (Connection::*step)()) {
   asio::post(loop_->context(), [self = shared_from_this(), step] { (self.get()->*step)(); });
 }
 
-// At most one wait at a time; what it was for is decided by the phase when it is over.
+// At most one wait at a time; when it ends, the phase decides what to do.
 void Connection::watch_input() {
   if (std::exchange(watches_input_, true)) return;
   socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code&) {
@@ -182,7 +184,7 @@ void Connection::on_input() {
     case Phase::kBody:
       return read();
     case Phase::kHandling:
-      return look_for_end();
+      return check_for_end();
     case Phase::kContinuing:
     case Phase::kWriting:
       return send();  // TLS may need input to write
@@ -204,7 +206,7 @@ void Connection::on_output() {
 
 void Connection::next_request() {
   enter(Phase::kIdle, host_->limits.idle);
-  if (reading_) return soon(&Connection::on_input);  // its first bytes came with those of the last one
+  if (reading_) return soon(&Connection::on_input);  // its first bytes arrived with those of the previous one
   if (host_->stopping) return close();
   read_more();
 }
@@ -231,15 +233,15 @@ void Connection::read() {
     case Transport::State::kPlainHttp:
       return refuse_plain_http();
     case Transport::State::kEnded:
-      return close();  // nobody is left to answer
+      return close();  // no client is left to answer
   }
 }
 
-// Takes what has arrived: perhaps a part of a request, perhaps more than one.
+// Parses what has arrived: a part of a request, or more than one.
 void Connection::parse(std::string_view fresh) {
   if (!reading_) reading_ = std::make_unique<Reading>(*host_);
   if (!reading_->held.try_add(fresh.size())) {
-    return refuse(503, fmt::format("requests of {} bytes are under way at this node, and more are not held; try later",
+    return refuse(503, fmt::format("this node holds its limit of {} bytes in requests under way; retry later",
                                    host_->limits.bytes_in_flight));
   }
   if (phase_ == Phase::kIdle) enter(Phase::kHead, host_->limits.head);
@@ -262,38 +264,39 @@ void Connection::parse(std::string_view fresh) {
 }
 
 // Beast aborts the process if the last chunk arrives in several parts of which the first ends after its first line, and
-// has fewer bytes than this. No body ends with fewer, so waiting for them holds up nobody.
+// has fewer bytes than this. No body ends with fewer, so waiting for them delays no request.
 bool Connection::is_part_of_chunk(std::string_view input) const {
   return phase_ == Phase::kBody && reading_->parser->chunked() && input.size() < kLastChunkBytes;
 }
 
-// Beast's limits hold for what it has not taken yet, so many short headers, or trailers after a body, would pass them.
-// `rest` are bytes that belong to the request and are not taken yet.
+// Beast's limits cover only bytes that it has not parsed yet, so many short headers, or trailers after a body, would
+// pass them. `rest` counts bytes of the request that are not parsed yet.
 bool Connection::is_too_long(std::size_t rest) const {
   const HttpLimits& limits = host_->limits;
   if (phase_ == Phase::kHead) return reading_->taken + rest > limits.head_bytes;
   return rest > limits.head_bytes || reading_->taken > kMostChunkedBytes * limits.body_bytes + limits.head_bytes;
 }
 
-// False if the request ends here.
+// False if the request was refused.
 bool Connection::take_head() {
   enter(Phase::kBody, host_->limits.body);
   auto& parser = *reading_->parser;
   reading_->taken = 0;
   parser.eager(true);
   if (parser.get().target().size() > host_->limits.target_bytes) {
-    refuse(414, fmt::format("the path and query have {} bytes, at most {} are allowed", parser.get().target().size(),
+    refuse(414, fmt::format("the path and query have {} bytes; at most {} are allowed", parser.get().target().size(),
                             host_->limits.target_bytes));
     return false;
   }
-  // Of another encoding Beast sees no body, so that what it says would be taken for the next request.
+  // Beast sees no body in another encoding, and its bytes would be taken for the next request.
   const auto encodings = parser.get().equal_range(http::field::transfer_encoding);
   const auto count = std::distance(encodings.first, encodings.second);
   if (count > 1 || (count == 1 && !equals_ignoring_case(copy(encodings.first->value()), "chunked"))) {
-    refuse(400, "a Transfer-Encoding other than chunked cannot be read; send the body chunked, or with its length");
+    refuse(400, "the only Transfer-Encoding supported is chunked; send the body chunked, or with Content-Length");
     return false;
   }
-  // The client waits for a word before it sends a large body. The limit on the body was held when the head was read.
+  // The client waits for 100 Continue before it sends a large body. The body's announced length has been checked
+  // already.
   const bool asks_first = equals_ignoring_case(copy(parser.get()[http::field::expect]), "100-continue");
   if (asks_first && !parser.is_done()) phase_ = Phase::kContinuing;
   return true;
@@ -302,22 +305,22 @@ bool Connection::take_head() {
 void Connection::refuse(const error_code& error) {
   const HttpLimits& limits = host_->limits;
   if (error == http::error::body_limit) {
-    return refuse(413,
-                  fmt::format("at most {} bytes are allowed; send less, or in several requests", limits.body_bytes));
+    return refuse(413, fmt::format("the body may have at most {} bytes; send less, or split it over several requests",
+                                   limits.body_bytes));
   }
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     if (reading_->parser->get().target().empty()) {
-      return refuse(414, fmt::format("the request line has more than {} bytes", limits.head_bytes));
+      return refuse(414, fmt::format("the request line exceeds the limit of {} bytes", limits.head_bytes));
     }
-    return refuse(431, fmt::format("the request line and headers have more than {} bytes", limits.head_bytes));
+    return refuse(431, fmt::format("the request line and headers exceed the limit of {} bytes", limits.head_bytes));
   }
-  refuse(400, fmt::format("this is not a request of HTTP/1.1: {}", error.message()));
+  refuse(400, fmt::format("this is not an HTTP/1.1 request: {}", error.message()));
 }
 
-// The answer can be read only by a client that speaks as this one does.
+// The client did not start TLS, so it can only read a plain answer.
 void Connection::refuse_plain_http() {
   transport_ = make_plain_transport(socket_.native_handle());
-  refuse(400, "this port speaks TLS: write https:// instead of http://");
+  refuse(400, "this port expects TLS: use https:// instead of http://");
 }
 
 // ---- Handling ----
@@ -365,8 +368,8 @@ void Connection::watch(std::uint64_t id, std::function<void()> gone) {
   watch_input();
 }
 
-// While a request is handled, the next one or the end of the client makes the socket readable.
-void Connection::look_for_end() {
+// While a request is handled, the socket becomes readable when the next request arrives or the client disconnects.
+void Connection::check_for_end() {
   if (!gone_) return;
   const Transport::State state = transport_->peek().state;
   if (state == Transport::State::kMoved) return;
@@ -376,7 +379,7 @@ void Connection::look_for_end() {
 
 void Connection::forget_input() { reading_.reset(); }
 
-// Beside a stream, and after the last answer, nothing that the client says counts but its end.
+// While it streams, and after the last answer, the server discards what the client sends and waits for its end.
 void Connection::skip_input() {
   const Transport::State state = transport_->read(loop_->scratch()).state;
   if (state == Transport::State::kMoved) return read_more();

@@ -1,4 +1,4 @@
-// One client: requests in, answers out, and a deadline for each step. Private to the server.
+// One client's connection: requests in, answers out, and a deadline for each step. Private to the server.
 #pragma once
 
 #include <atomic>
@@ -25,24 +25,24 @@ struct ConnectionHost {
   const Clock& clock;
   Logger log;
   HttpServer::Handler handler;
-  std::function<void()> on_closed = {};  // called by each connection at its end, on its loop's thread
+  std::function<void()> on_closed = {};  // called when a connection has closed, on its loop's thread
   std::atomic<std::uint64_t> next_request = 1;
-  std::atomic<std::size_t> streams = 0;     // that are under way
-  LogRateLimiter busy{1};                   // of requests that were refused for a limit
-  ByteGauge bytes{limits.bytes_in_flight};  // of requests that arrive, or are not answered yet
+  std::atomic<std::size_t> streams = 0;     // open now
+  LogRateLimiter busy{1};                   // of requests that exceed a limit
+  ByteGauge bytes{limits.bytes_in_flight};  // of requests that are arriving or not answered yet
   std::atomic<bool> stopping = false;
 };
 
-// By which door a client came in.
+// Where a client connected.
 struct ConnectionDoor {
   bool is_local = true;
-  std::shared_ptr<const TlsContext> tls = {};  // nothing: plain
+  std::shared_ptr<const TlsContext> tls = {};  // null: plain
 };
 
-// It waits for its socket to become readable or writable, and reads and writes at once then: so while it waits it has
-// no buffer, and thousands of idle connections cost little.
+// It waits for its socket to become readable or writable before it reads or writes. So a waiting connection holds no
+// buffer, and thousands of idle ones cost little.
 //
-// Threads: of its loop only, but for the members that begin with post_.
+// Used by its loop's thread only, except for the members that begin with post_, which are thread-safe.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, const ConnectionDoor& door, std::shared_ptr<IoLoop> loop,
@@ -51,20 +51,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Begins to read; or, with too many connections there, says so and ends.
+  // Begins to read; beyond the limit of connections, answers 503 and closes.
   void start(bool is_one_too_many);
 
-  // Ends what has taken too long.
+  // Ends the step under way if its deadline has passed.
   void sweep(MonotonicTime now);
 
-  // The server stops: ends now if it is idle or streams, else after the request that is under way.
+  // The server stops: closes now if idle or streaming, else after the request under way.
   void finish();
 
   void close();
 
-  // For the AnswerSlot of request `id`. False if the answer cannot be delivered any more: then `sent` was not called.
+  // For the AnswerSlot of request `id`. False if the answer can no longer be delivered: then `sent` was not called.
   bool post_answer(std::uint64_t id, HttpResponse response, AnswerSlot::Sent& sent);
-  void post_dropped(std::uint64_t id);  // nobody is left who could answer
+  void post_dropped(std::uint64_t id);  // the last handle is gone without an answer
   void post_watch(std::uint64_t id, std::function<void()> gone);
   void post_stream(std::uint64_t id, HttpResponse head, std::shared_ptr<BodyStream> body);
   void post_resume();
@@ -72,14 +72,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   enum class Phase { kIdle, kHead, kContinuing, kBody, kHandling, kWriting, kStreaming, kLingering, kClosed };
 
-  // The request that arrives. It is there from its first byte to its last.
+  // The request that is arriving; exists from its first byte to its last.
   struct Reading;
 
-  // What is being written.
+  // The bytes being written.
   struct Output {
     std::string head;
     std::string body;
-    std::size_t done = 0;  // bytes of both that the network has
+    std::size_t done = 0;  // bytes of both that the kernel has taken
 
     std::string_view rest() const;
   };
@@ -102,7 +102,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle();
   HttpRequest take_request();
   void watch(std::uint64_t id, std::function<void()> gone);
-  void look_for_end();
+  void check_for_end();
   void skip_input();
   void forget_input();
   void refuse(const boost::system::error_code& error);
@@ -124,10 +124,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void pull();
   void end_stream();
 
-  const std::shared_ptr<IoLoop> loop_;  // before the socket, which needs it to the end
+  const std::shared_ptr<IoLoop> loop_;  // declared before the socket, which needs it until destroyed
   boost::asio::ip::tcp::socket socket_;
   const std::shared_ptr<ConnectionHost> host_;
-  std::unique_ptr<Transport> transport_;  // until it is closed
+  std::unique_ptr<Transport> transport_;  // null once closed
   const std::string peer_;
   const bool is_local_;
   const bool is_tls_;
@@ -137,14 +137,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool watches_input_ = false;
   bool watches_output_ = false;
   std::unique_ptr<Reading> reading_;
-  std::uint64_t request_ = 0;   // the id of the one that is handled
+  std::uint64_t request_ = 0;   // the id of the one being handled
   bool keep_alive_ = false;     // after the answer to it
   bool wants_body_ = true;      // false after HEAD
-  bool is_http10_ = false;      // it knows no chunks
-  std::function<void()> gone_;  // to be told if the client goes before it is answered
-  AnswerSlot::Sent sent_;       // to be told when the output is written
+  bool is_http10_ = false;      // without chunked encoding
+  std::function<void()> gone_;  // called if the client disconnects before it is answered
+  AnswerSlot::Sent sent_;       // called when the output is written
   Output output_;
-  std::shared_ptr<BodyStream> stream_;  // that is the answer
+  std::shared_ptr<BodyStream> stream_;  // set while the answer is a stream
   std::atomic<bool> is_resumed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// How a connection writes: answers, refusals and streams.
+// The writing of a connection: answers, refusals and streams.
 #include <fmt/format.h>
 
 #include <array>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
-constexpr std::size_t kJoinedBytes = 16 << 10;  // a body up to this goes out together with its head
-constexpr int kStreamSendBuffer = 128 << 10;    // what the kernel may hold for a slow reader
+constexpr std::size_t kJoinedBytes = 16 << 10;  // a body up to this size is sent together with its head
+constexpr int kStreamSendBuffer = 128 << 10;    // bytes that the kernel may hold for a slow reader
 
 }  // namespace
 
@@ -32,7 +32,7 @@ bool Connection::post_answer(std::uint64_t id, HttpResponse response, AnswerSlot
     answer(id, std::move(response), std::move(sent));
     return true;
   }
-  // A refused post must leave `sent` to the caller, and a lambda that moved it away could not give it back.
+  // If the loop refuses the post, `sent` stays with the caller, so the lambda copies it instead of moving it.
   return loop_->post([self = shared_from_this(), id, response = std::move(response), sent]() mutable {
     self->answer(id, std::move(response), std::move(sent));
   });
@@ -55,7 +55,7 @@ void Connection::refuse(int status, std::string detail) {
                                                                               {503, "busy"}}};
   if (phase_ != Phase::kHandling) request_ = host_->next_request++;
   if (status == 503) log_busy(detail);
-  forget_input();  // whoever is slow to read why does not hold it
+  forget_input();  // a client that is slow to read the refusal holds no memory with its request
   for (const auto& [known, name] : kNames) {
     if (known != status) continue;
     keep_alive_ = false;
@@ -77,7 +77,8 @@ void Connection::post_dropped(std::uint64_t id) {
   (void)loop_->post([self = shared_from_this(), id] { self->answer_dropped(id); });
 }
 
-// With a client that is gone it is no bug: a worker that waited for tasks needs no answer.
+// Only with a client that is still connected is it a bug: a worker that disconnected during a long poll needs no
+// answer.
 void Connection::answer_dropped(std::uint64_t id) {
   if (phase_ != Phase::kHandling || id != request_) return;
   host_->log.error("a request was dropped without an answer", {{"status", 500}, {"peer", peer_}, {"request", id}});
@@ -122,7 +123,7 @@ void Connection::send() {
 void Connection::on_sent(bool is_sent) {
   if (const auto sent = std::exchange(sent_, nullptr)) sent(is_sent);
   if (!is_sent) return close();
-  (void)std::exchange(output_, {});  // unlike an assignment, it gives the memory back
+  (void)std::exchange(output_, {});  // unlike an assignment, it frees the memory
   if (phase_ == Phase::kContinuing) {
     phase_ = Phase::kBody;
     return parse({});
@@ -135,14 +136,14 @@ void Connection::on_sent(bool is_sent) {
   next_request();
 }
 
-// The time for the body runs already.
+// The deadline of the body is running already.
 void Connection::say_continue() {
   output_ = {.head = std::string(kContinue), .body = {}};
   send();
 }
 
-// A client that still sends would lose our last answer to a reset, so we say that it was the last one and listen until
-// the client has gone, for a while.
+// Closing at once while the client still sends would reset the connection, and the client might lose the answer. So the
+// server closes its half and discards input until the client disconnects or the time is up.
 void Connection::linger() {
   enter(Phase::kLingering, host_->limits.linger);
   forget_input();
@@ -166,7 +167,8 @@ void Connection::begin_stream(std::uint64_t id, const HttpResponse& head, std::s
   gone_ = nullptr;
   if (wants_body_ && !has_room_for_stream()) {
     const std::string detail =
-        fmt::format("{} streams are open already, or the server stops; close one, or try later", host_->limits.streams);
+        fmt::format("the limit of {} open streams is reached, or the server is stopping; close one, or retry later",
+                    host_->limits.streams);
     log_busy(detail);
     return write(problem_response({.kind = problem_kind("busy"), .detail = detail, .request = id}), true, {});
   }
@@ -181,7 +183,7 @@ void Connection::begin_stream(std::uint64_t id, const HttpResponse& head, std::s
   put_out(response_head(head, id, keep_alive_, host_->clock.wall_now(), end), {});
 }
 
-// Takes the room if there is some.
+// Takes a place if one is free.
 bool Connection::has_room_for_stream() {
   if (host_->stopping) return false;
   if (host_->streams++ < host_->limits.streams) return true;
@@ -194,13 +196,13 @@ void Connection::post_resume() {
   (void)loop_->post([self = shared_from_this()] { self->resume(); });
 }
 
-// What is added from now on needs another call; what was added before is seen by this one.
+// Pieces that are added from now on need another call; those added before are seen by this one.
 void Connection::resume() {
   is_resumed_ = false;
   pull();
 }
 
-// While a piece is on its way nothing is pulled: the source keeps what the client has no time for.
+// Pulls nothing while a piece is being written: the source keeps what a slow client has not read.
 void Connection::pull() {
   if (phase_ != Phase::kStreaming) return;
   std::string piece;
@@ -219,7 +221,7 @@ void Connection::pull() {
   put_out(std::move(length), std::move(piece) + "\r\n");
 }
 
-// All before it was written, so these few bytes find room as well.
+// All pieces before it have been written, so the socket has room for these few bytes.
 void Connection::end_stream() {
   if (!is_http10_) (void)transport_->write(kLastChunk);
   close();

@@ -1,4 +1,4 @@
-// How much of requests a server holds at one time, over all connections. Private to the server.
+// Bounds the bytes of requests that a server holds at one time, over all connections. Private to the server.
 #pragma once
 
 #include <atomic>
@@ -7,12 +7,12 @@
 
 namespace horae {
 
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class ByteGauge {
  public:
   explicit ByteGauge(std::size_t limit) : limit_(limit) {}
 
-  // False if that would be more than the limit: then nothing was added.
+  // False, and nothing is added, if that would exceed the limit.
   bool try_add(std::size_t count) {
     if (held_.fetch_add(count) + count <= limit_) return true;
     held_ -= count;
@@ -26,9 +26,9 @@ class ByteGauge {
   std::atomic<std::size_t> held_ = 0;
 };
 
-// What one request holds of it, given back at the end. The gauge outlives it.
+// The share of one request, returned to the gauge when destroyed. The gauge outlives it.
 //
-// Threads: one at a time.
+// Not thread-safe.
 class HeldBytes {
  public:
   explicit HeldBytes(ByteGauge& gauge) : gauge_(&gauge) {}
@@ -46,7 +46,7 @@ class HeldBytes {
     return true;
   }
 
-  // All but the last `left`, which stay here.
+  // Splits off all but `left` bytes, which stay here.
   HeldBytes take_all_but(std::size_t left) {
     HeldBytes taken(*gauge_);
     taken.count_ = count_ - left;

@@ -1,4 +1,4 @@
-// One thread of the server and the connections that live on it. Private to the server.
+// One thread of the server and its connections. Private to the server.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace horae {
 
 class Connection;
 
-// Each connection belongs to one loop for life, so that nothing of it needs a lock.
+// Each connection belongs to one loop for life, so its state needs no lock.
 class IoLoop {
  public:
   explicit IoLoop(Logger log) : log_(std::move(log)) {}
@@ -37,7 +37,7 @@ class IoLoop {
     });
   }
 
-  // Has `work` called on the loop's thread. False after the end: it is not called.
+  // Calls `work` on the loop's thread. False, and never called, after end().
   template <typename Work>
   bool post(Work work) {
     const std::lock_guard lock(mutex_);
@@ -46,13 +46,13 @@ class IoLoop {
     return true;
   }
 
-  // Where the loop's thread reads into, so that a connection that waits needs no buffer. What is left there when a
-  // callback returns is lost.
+  // The read buffer shared by the loop's connections, so that a waiting connection needs none. Its contents are lost
+  // when a callback returns.
   std::span<char> scratch() { return scratch_; }
 
   bool is_here() const { return id_ == std::this_thread::get_id(); }
 
-  // Runs what was posted, then ends the thread. The loop has no connections any more.
+  // Runs what was posted, then ends the thread. Requires that the loop has no connections left.
   void end() {
     {
       const std::lock_guard lock(mutex_);
@@ -64,8 +64,8 @@ class IoLoop {
   }
 
  private:
-  // The boundary for what Asio and Beast throw (no memory, most likely). It costs the connection that it happened to,
-  // which the next sweep closes.
+  // The boundary for exceptions of Asio and Beast (most likely out of memory). The connection in which one is thrown is
+  // closed by the next sweep.
   bool has_run_to_the_end() {
     try {
       context_.run();

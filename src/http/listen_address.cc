@@ -31,7 +31,7 @@ std::optional<std::uint16_t> parse_port(std::string_view digits) {
   return port;
 }
 
-// Nothing if it is no numeric address.
+// Nothing if it is not a numeric address.
 std::optional<bool> is_loopback(const std::string& address) {
   in_addr four{};
   in6_addr six{};
@@ -57,7 +57,7 @@ Result<void> check_one(const std::string& text, const HttpServerOptions& options
   }
   return Error{ErrorCode::kRefused,
                fmt::format("http.listen {}: is open to other machines: give http.tls_certificate and http.tls_key{}; "
-                           "or, if a proxy before the node encrypts, say http.plaintext_behind_proxy = true",
+                           "or, if a proxy in front of the node encrypts, set http.plaintext_behind_proxy = true",
                            quote(text), address->says_tls == false ? " and write https://" : "")};
 }
 

@@ -1,4 +1,4 @@
-// Where a server listens, as people write it: "127.0.0.1:3369", "https://0.0.0.0:3369", "http://[::1]:3369".
+// The address of a server as a setting: "127.0.0.1:3369", "https://0.0.0.0:3369", "http://[::1]:3369".
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@ struct ListenAddress {
   std::string address;  // "127.0.0.1", "::1"
   std::uint16_t port = 0;
   bool is_loopback = false;
-  std::optional<bool> says_tls = {};  // by https:// or http:// before it
+  std::optional<bool> says_tls = {};  // https:// or http:// before it
 };
 
-// The error (kMalformed) tells what is wrong with the text, and leaves it to the caller to quote it.
+// The error (kMalformed) says what is wrong with the text; the caller quotes it.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
-// Whether connections to the address are encrypted: as its scheme says, else unless it is loopback or behind a proxy.
+// Whether connections to the address are encrypted: by its scheme; without one, unless it is loopback or behind a
+// proxy.
 bool wants_tls(const ListenAddress& address, const HttpServerOptions& options);
 
-// kMalformed for an address that cannot be read; kRefused if one is open to other machines without TLS and nobody said
-// that this is meant, or if TLS lacks its files. The message says which settings mend it.
+// kMalformed for an address that cannot be parsed; kRefused if one is open to other machines without TLS and the
+// options do not allow that, or if TLS lacks its files. The message names the settings to change.
 Result<void> check_exposure(const HttpServerOptions& options);
 
 }  // namespace horae

@@ -31,7 +31,7 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
 
   void resume() override { connection_->post_resume(); }
 
-  // The connection calls back on its own thread, so a weak pointer keeps the two from holding each other.
+  // The connection keeps this callback, so it holds the slot weakly: the two must not keep each other alive.
   void on_gone(std::function<void()> gone) override {
     connection_->post_watch(id_, [weak = weak_from_this(), gone = std::move(gone)] {
       const auto slot = weak.lock();
@@ -45,7 +45,7 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
  private:
   const std::shared_ptr<Connection> connection_;
   const std::uint64_t id_;
-  const HeldBytes bytes_;  // of the request, which lives about as long as its handles do
+  const HeldBytes bytes_;  // of the request, which lives about as long as its handles
   std::atomic<bool> answered_ = false;
   std::atomic<bool> gone_ = false;
 };

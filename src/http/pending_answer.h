@@ -1,4 +1,4 @@
-// The way back from a handler to its connection. Private to the server.
+// Carries a handler's answer back to its connection. Private to the server.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace horae {
 
 class Connection;
 
-// The AnswerSlot of request `id` of the connection, which it keeps alive. `bytes` are those of the request.
+// The AnswerSlot of request `id`. It keeps the connection alive, and holds `bytes`, those of the request, until
+// destroyed.
 std::shared_ptr<AnswerSlot> make_pending_answer(std::shared_ptr<Connection> connection, std::uint64_t id,
                                                 HeldBytes bytes);
 

@@ -12,31 +12,31 @@ namespace horae {
 namespace {
 
 constexpr std::array kKinds = {
-    ProblemKind{"malformed", 400, "The request cannot be read"},
+    ProblemKind{"malformed", 400, "The request cannot be parsed"},
     ProblemKind{"not_http", 400, "This is not HTTP"},
-    ProblemKind{"unauthenticated", 401, "Say who you are"},
+    ProblemKind{"unauthenticated", 401, "Authentication is required"},
     ProblemKind{"forbidden", 403, "This is not allowed"},
-    ProblemKind{"not_found", 404, "There is no such thing"},
-    ProblemKind{"no_such_path", 404, "There is nothing at this path"},
-    ProblemKind{"method_not_allowed", 405, "This path does not know this method"},
+    ProblemKind{"not_found", 404, "It does not exist"},
+    ProblemKind{"no_such_path", 404, "No route has this path"},
+    ProblemKind{"method_not_allowed", 405, "The path does not support this method"},
     ProblemKind{"too_slow", 408, "The request took too long to arrive"},
-    ProblemKind{"conflict", 409, "It clashes with what is there"},
+    ProblemKind{"conflict", 409, "It conflicts with an existing one"},
     ProblemKind{"body_too_large", 413, "The body is too large"},
     ProblemKind{"target_too_long", 414, "The path and query are too long"},
-    ProblemKind{"unsupported_media_type", 415, "Send JSON"},
-    ProblemKind{"refused", 422, "What is asked for is not allowed"},
-    ProblemKind{"over_limit", 429, "A limit is reached for now"},
+    ProblemKind{"unsupported_media_type", 415, "The body is not sent as JSON"},
+    ProblemKind{"refused", 422, "A value is not allowed"},
+    ProblemKind{"over_limit", 429, "A limit is reached"},
     ProblemKind{"head_too_large", 431, "The headers are too large"},
-    ProblemKind{"internal", 500, "Something is broken here"},
-    ProblemKind{"unavailable", 503, "A part that is needed is away"},
-    ProblemKind{"busy", 503, "Too much is going on"},
+    ProblemKind{"internal", 500, "Internal error"},
+    ProblemKind{"unavailable", 503, "A dependency is unavailable"},
+    ProblemKind{"busy", 503, "The node is overloaded"},
 };
 
 }  // namespace
 
 const ProblemKind& problem_kind(std::string_view name) {
   const auto* const found = std::ranges::find(kKinds, name, &ProblemKind::name);
-  HORAE_CHECK(found != kKinds.end(), "a problem has a name in the table");
+  HORAE_CHECK(found != kKinds.end(), "the name of a problem is in the table");
   return *found;
 }
 

@@ -4,8 +4,8 @@
 //    "detail":"task 0190f7c2-...: cannot complete attempt 2 of worker-7: ...","retryable":false,
 //    "instance":"urn:horae:request:17"}
 //
-// A program decides by `type`, which never changes its meaning; a person reads `detail`, which says what was tried, on
-// which id, and what to do.
+// Programs decide by `type`, whose meaning never changes; people read `detail`, which says what was tried, on which id,
+// and what to do.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace horae {
 
 inline constexpr std::string_view kProblemType = "application/problem+json";
-inline constexpr int kRetryAfterSeconds = 1;  // said with 429 and 503 if nobody knows better
+inline constexpr int kRetryAfterSeconds = 1;  // with 429 and 503, unless the caller gives another
 
 struct ProblemKind {
   std::string_view name;  // the end of the `type`: "urn:horae:problem:" + name
@@ -26,23 +26,23 @@ struct ProblemKind {
   std::string_view title;
 };
 
-// The kind with that name, which is one that any HTTP service has; api/problems.h has those of tasks.
+// The kind with that name. These are the kinds of any HTTP service; those of tasks are in api/problems.h.
 const ProblemKind& problem_kind(std::string_view name);
 
-// The kind of an error of the store or of a check.
+// The kind for an error of a store or of a check.
 const ProblemKind& problem_kind(ErrorCode code);
 
 struct Problem {
   const ProblemKind& kind;
   std::string detail;
-  std::uint64_t request = 0;  // its id, if known
+  std::uint64_t request = 0;  // its id; 0 if unknown
   int retry_after_seconds = kRetryAfterSeconds;
 };
 
-// The document.
+// Appends the document.
 void append_problem(std::string& out, const Problem& problem);
 
-// The whole answer, with Retry-After where the same request may succeed later.
+// The complete answer, with Retry-After where the same request may succeed later.
 HttpResponse problem_response(const Problem& problem);
 
 }  // namespace horae

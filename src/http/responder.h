@@ -1,4 +1,4 @@
-// How a handler answers: later, from any thread, once.
+// Answers a request: later, from any thread, once.
 #pragma once
 
 #include <functional>
@@ -10,23 +10,23 @@
 
 namespace horae {
 
-// An answer without an end, piece by piece. Released when the client is gone, or when the server stops.
+// An answer without an end, written piece by piece. Released when the client disconnects or the server stops.
 class BodyStream {
  public:
   virtual ~BodyStream() = default;
 
-  // The next piece (64 KiB at most); empty if there is nothing at the moment. Called on a thread of the server, one
-  // call at a time, when all before it was handed to the network.
+  // The next piece (64 KiB at most); empty if there is none at the moment. Called on a thread of the server, one call
+  // at a time, after all earlier pieces were passed to the kernel.
   virtual std::string next() = 0;
 };
 
-// The place to which one answer goes. When the last handle is gone and nobody answered, it answers 500 by itself.
+// Takes the answer to one request. If it is destroyed unanswered, the server answers 500.
 //
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class AnswerSlot {
  public:
-  // True once the answer was handed to the network whole; false if the client is gone. Called exactly once, on any
-  // thread, perhaps before answer() returns. That it was sent does not say that it arrived.
+  // True once the kernel has taken the whole answer; false if the client is gone. Called exactly once, on any thread,
+  // perhaps before answer() returns. An answer that was sent need not have arrived.
   using Sent = std::function<void(bool)>;
 
   virtual ~AnswerSlot() = default;
@@ -39,30 +39,29 @@ class AnswerSlot {
 
 // A handle that callbacks can copy; all copies belong to one request. It may outlive the server.
 //
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class Responder {
  public:
   explicit Responder(std::shared_ptr<AnswerSlot> slot) : slot_(std::move(slot)) {}
 
-  // The first answer counts; of a second one only `sent` hears, with false.
+  // The first answer counts; a second one is dropped, and its `sent` called with false.
   void answer(HttpResponse response, AnswerSlot::Sent sent = {}) const {
     slot_->answer(std::move(response), std::move(sent));
   }
 
-  // Answers with `head`, whose body is empty, and then with the pieces of `body` as long as the client stays. It counts
-  // as the answer. Beyond HttpLimits::streams, and while the server stops, it answers 503 and releases `body`. A client
-  // that asked with HEAD gets the head only.
+  // Answers with `head`, whose body is empty, and then with the pieces of `body` until the client disconnects. It
+  // counts as the answer. Beyond HttpLimits::streams, and while the server stops, it answers 503 and releases `body`. A
+  // HEAD request is answered with the head only.
   void stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
     slot_->stream(std::move(head), std::move(body));
   }
 
-  // The stream's next() has something now. Cheap: many calls before the connection gets to it are one, and next() is
-  // never called inside of it. Without it, next() is called every HttpLimits::stream_pulse.
+  // Says that the stream's next() has a piece. Cheap: calls that arrive before the connection reacts count as one, and
+  // it never calls next() itself. Without it, next() is called every HttpLimits::stream_pulse.
   void resume() const { slot_->resume(); }
 
-  // For answers that take long: `gone` is called at most once, on a thread of the server, if the client closes its
-  // connection (or its half of it) before it is answered. A client that has sent its next request already is not
-  // watched.
+  // For long polls: `gone` is called at most once, on a thread of the server, if the client closes its connection (or
+  // its half of it) before it is answered. A client that has already sent its next request is not watched.
   void on_gone(std::function<void()> gone) const { slot_->on_gone(std::move(gone)); }
 
   // True if the client is known to be gone.

@@ -23,7 +23,7 @@ std::string http_date(std::chrono::sys_seconds second) {
                      time.seconds().count());
 }
 
-// The same text for all answers of one second.
+// Cached: the text is the same for all answers of one second.
 const std::string& date_text(Instant now) {
   thread_local std::chrono::sys_seconds second{};
   thread_local std::string text;
@@ -35,7 +35,7 @@ const std::string& date_text(Instant now) {
   return text;
 }
 
-// What the body is and where it ends. An answer 204 has none, and must not speak of one.
+// The headers for the type and the end of the body. A 204 has no body and must not have them.
 std::string body_headers(const HttpResponse& response, BodyEnd end) {
   if (response.status == 204) return "";
   std::string type = fmt::format("Content-Type: {}\r\n", response.content_type);

@@ -9,16 +9,14 @@
 
 namespace horae {
 
-// How the client learns where the body ends.
+// How the client finds the end of the body.
 enum class BodyEnd {
-  kLength,      // by the length of the body that the response holds
-  kLastChunk,   // pieces follow, each with its length, and an empty one is the last
-  kConnection,  // pieces follow until the connection ends
+  kLength,      // by Content-Length
+  kLastChunk,   // chunked: each piece has its length, and an empty one is the last
+  kConnection,  // the body ends with the connection
 };
 
-// All that stands before the body. `now` is for the Date.
-//
-// Threads: any at once.
+// Status line and headers, with the empty line after them. `now` is for Date. Thread-safe.
 std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now,
                           BodyEnd end = BodyEnd::kLength);
 

@@ -44,7 +44,7 @@ std::chrono::steady_clock::duration for_timer(Duration duration) {
 
 }  // namespace
 
-// What the server is made of. The first loop's thread accepts for all.
+// The first loop's thread accepts connections for all loops.
 class HttpServer::Core {
  public:
   Core(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
@@ -83,7 +83,7 @@ class HttpServer::Core {
       if (!error) on_all_connections([](Connection& connection) { connection.close(); });
     });
     wait_until_empty();
-    // Handlers of the timers run on its loop, so they are cancelled there.
+    // The timers' handlers run on their loops, so the timers are cancelled there.
     has_ended_ = true;
     (void)loops_[0]->post([&end] { end.cancel(); });
     for (std::size_t i = 0; i < loops_.size(); ++i) {
@@ -133,7 +133,7 @@ class HttpServer::Core {
     bool is_local = true;
     bool is_tls = false;
     bool waits_for_room = false;
-    bool has_failed = false;  // at the last try
+    bool has_failed = false;  // the last accept
   };
 
   Result<void> bind(const std::string& text) {
@@ -169,7 +169,7 @@ class HttpServer::Core {
     if (host_->stopping || !acceptor.acceptor.is_open()) return;
     if (error) return accept_later(acceptor, error);
     if (std::exchange(acceptor.has_failed, false)) {
-      host_->log.info("connections are accepted again", {{"address", to_text(acceptor.local)}});
+      host_->log.info("accepting connections again", {{"address", to_text(acceptor.local)}});
     }
     const std::size_t count = add_connection();
     (void)loop->post([this, loop, count, socket = std::move(socket), door = door_of(acceptor)]() mutable {
@@ -187,7 +187,7 @@ class HttpServer::Core {
     return {.is_local = acceptor.is_local, .tls = acceptor.is_tls ? tls_ : nullptr};
   }
 
-  // On the connection's own thread from here on.
+  // Runs on the connection's own thread.
   void adopt(const std::shared_ptr<IoLoop>& loop, tcp::socket socket, const ConnectionDoor& door,
              bool is_one_too_many) {
     const auto connection = std::make_shared<Connection>(std::move(socket), door, loop, host_);
@@ -196,11 +196,11 @@ class HttpServer::Core {
     if (host_->stopping) connection->finish();
   }
 
-  // Out of file descriptors, most likely: asking again at once would only burn the processor, and saying so each time
+  // Most likely the process is out of file descriptors: retrying immediately would burn the CPU, and logging each try
   // would fill the log.
   void accept_later(Acceptor& acceptor, const error_code& error) {
     if (!std::exchange(acceptor.has_failed, true)) {
-      host_->log.warn("cannot accept connections at present; those that are open go on",
+      host_->log.warn("cannot accept connections at present; open ones are still served",
                       {{"address", to_text(acceptor.local)}, {"reason", error.message()}});
     }
     acceptor.pause.expires_after(for_timer(kPauseAfterFailedAccept));
@@ -265,7 +265,7 @@ class HttpServer::Core {
   std::vector<std::unique_ptr<Acceptor>> acceptors_;  // used by the first loop's thread
   std::size_t next_loop_ = 0;                         // used by the first loop's thread
   bool is_started_ = false;
-  std::atomic<bool> has_ended_ = false;  // no connection is left to sweep
+  std::atomic<bool> has_ended_ = false;  // no connections are left to sweep
 
   mutable std::mutex mutex_;
   std::condition_variable is_empty_;

@@ -1,4 +1,4 @@
-// An HTTP/1.1 server. What it stands on (Boost.Beast, Asio) stays inside; see docs/internals/adr/0008-beast-callbacks.md.
+// An HTTP/1.1 server. Boost.Beast and Asio stay behind this header; see docs/internals/adr/0008-beast-callbacks.md.
 #pragma once
 
 #include <cstddef>
@@ -20,36 +20,38 @@ struct HttpLimits {
   std::size_t head_bytes = 16 << 10;   // request line and headers together; beyond: 414 or 431
   std::size_t target_bytes = 8 << 10;  // path and query; beyond: 414
   std::size_t body_bytes = 1 << 20;    // beyond: 413
-  std::size_t connections = 10'000;    // beyond: 503, and after kRefusedAtOnce more of them the rest waits in line
-  std::size_t streams = 256;           // answers without an end, at once; beyond: 503
+  std::size_t connections = 10'000;    // beyond: 503; beyond kRefusedAtOnce more, new ones wait in the kernel's backlog
+  std::size_t streams = 256;           // open at the same time; beyond: 503
 
-  // Of all requests together, from their first byte until they are answered; the request that goes beyond it gets 503.
-  // At least as much as one request may have.
+  // Of all requests together, from their first byte until they are answered; the request that exceeds it gets 503. At
+  // least the size of the largest request.
   std::size_t bytes_in_flight = 256 << 20;
 
-  // Each is for the whole of it, however many bytes trickle in between. What takes longer is ended within `sweep`.
-  Duration head = std::chrono::seconds(10);   // from the first byte of a request (or the connect) on; beyond: 408. It
-                                              // is also the time for a handshake and the first byte after it
+  // Each limits the whole step, however many bytes trickle in meanwhile. A step that takes longer is ended within
+  // `sweep`.
+  Duration head = std::chrono::seconds(10);   // from the first byte of a request (or the connect) on; beyond: 408. Also
+                                              // limits a TLS handshake and the first byte after it
   Duration body = std::chrono::seconds(30);   // from the end of the head on; beyond: 408
   Duration idle = std::chrono::seconds(75);   // between two requests; then the connection is closed
   Duration write = std::chrono::seconds(30);  // for the client to take an answer, or a piece of a stream; then the
                                               // connection is closed
-  Duration linger = std::chrono::seconds(2);  // for the client to read why it was refused before the end
-  Duration sweep = std::chrono::seconds(1);   // how often the deadlines are looked at
-  Duration stream_pulse = std::chrono::seconds(15);  // a stream that is silent for so long is asked for a sign of life
+  Duration linger = std::chrono::seconds(2);  // for the client to read a refusal before the connection is closed
+  Duration sweep = std::chrono::seconds(1);   // between two checks of the deadlines
+  Duration stream_pulse =
+      std::chrono::seconds(15);  // after so much silence a stream's next() is called, for a keep-alive
 };
 
 inline constexpr std::size_t kRefusedAtOnce = 64;
 
-// Files in PEM. Both are empty where there is no TLS.
+// Files in PEM format. Both are empty without TLS.
 struct TlsOptions {
-  std::string certificate;  // and after it those of the authorities between it and a root
+  std::string certificate;  // followed by the intermediate certificates
   std::string key;          // of the certificate, without a password
 };
 
 struct HttpServerOptions {
-  // "ADDRESS:PORT", "[::1]:PORT"; port 0 is any free one. With https:// before it encrypted, with http:// plain; with
-  // neither it is plain if the address is loopback, and encrypted otherwise.
+  // "ADDRESS:PORT", "[::1]:PORT"; port 0 picks a free one. The prefix https:// means encrypted, http:// plain; without
+  // a prefix, loopback addresses are plain and all others encrypted.
   std::vector<std::string> listen = {"127.0.0.1:3369"};
   TlsOptions tls = {};
   bool plaintext_behind_proxy = false;  // allows plain on addresses that are not loopback
@@ -57,45 +59,46 @@ struct HttpServerOptions {
   HttpLimits limits;
 };
 
-// Reads requests, hands them to the handler and writes its answers, in the order of the requests of each connection.
-// Connections are kept open, and requests may follow each other without waiting; they are taken one by one.
+// Reads requests, passes them to the handler and writes its answers, in the order of the requests of each connection.
+// Connections are kept alive, and requests may be pipelined; they are handled one after another.
 //
-// A request that is not HTTP, or beyond a limit, is answered by the server itself with a problem document (400, 408,
-// 413, 414, 431, 503), and its connection is closed.
+// The server itself answers a request that is not HTTP or exceeds a limit, with a problem document (400, 408, 413, 414,
+// 431, 503), and closes the connection.
 //
-// Threads: start() and stop() by one thread; the handler is called on the server's threads, several at once, and must
-// return soon, because all connections of its thread wait for it. What takes longer goes elsewhere with the Responder.
+// start() and stop() from one thread; everything else is thread-safe. The handler runs on the server's threads, on
+// several at the same time, and must return soon, because all connections of its thread wait for it: it moves longer
+// work to another thread, together with the Responder.
 class HttpServer {
  public:
   using Handler = std::function<void(HttpRequest, Responder)>;
 
-  // The clock, which outlives the server, decides about the deadlines.
+  // Deadlines are measured by the clock, which outlives the server.
   HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Binds all addresses and takes requests from now on. kMalformed for an address that cannot be read, kRefused for one
-  // that would be open without TLS and for bad files of TLS, kConflict if an address is in use, else kUnavailable; then
-  // nothing was started. Once only.
+  // Binds all addresses and begins to accept. kMalformed for an address that cannot be parsed, kRefused for one that
+  // would be exposed without TLS and for bad TLS files, kConflict if an address is in use, else kUnavailable; after an
+  // error nothing was started. Call it once.
   Result<void> start();
 
-  // Reads the files of TLS anew, for connections from now on. If one is bad, the old ones stay in use, and the error
-  // says which and why. Without TLS it does nothing. From any thread.
+  // Reloads the TLS files, for new connections. If one is bad, the old ones stay in use, and the error says which one
+  // and why. Does nothing without TLS.
   Result<void> reload_certificates();
 
-  // Takes no new connections, closes those that are idle, and waits until all requests whose first byte was seen are
-  // answered, but no longer than `grace`; then it ends the rest. May be called more than once. End first what waits on
-  // purpose (long polls). Streams are ended at once. A Responder that answers after it does no harm.
+  // Stops accepting, closes idle connections and streams, and waits until every request whose first byte has arrived is
+  // answered, for at most `grace`; then closes the rest. Idempotent. Answer long polls before. A Responder that answers
+  // afterwards does no harm.
   void stop(Duration grace);
 
-  // Where it listens, in the order of the options, with the ports that were chosen: "127.0.0.1:40123".
+  // The bound addresses, in the order of the options, with the actual ports: "127.0.0.1:40123".
   std::vector<std::string> addresses() const;
   std::vector<std::string> urls() const;  // the same as "http://127.0.0.1:40123" or "https://..."
   std::uint16_t port() const;             // of the first address
 
   std::size_t connections() const;
-  std::size_t bytes_in_flight() const;  // of requests that arrive, or are not answered yet
+  std::size_t bytes_in_flight() const;  // of requests that are arriving or not answered yet
 
  private:
   class Core;

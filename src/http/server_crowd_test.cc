@@ -1,4 +1,4 @@
-// Many connections at once, and a system that has no room for more.
+// Many connections, and a process without free file descriptors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Changes how many files this process may open, for a while.
+// Changes the limit of open files of this process, for a while.
 class FileLimit {
  public:
   FileLimit() { HORAE_CHECK(::getrlimit(RLIMIT_NOFILE, &before_) == 0, "a process has limits"); }
@@ -54,9 +54,9 @@ bool counts_memory_of_sanitizers() {
 #endif
 }
 
-TEST(HttpServerCrowd, WithoutFilesLeftOldConnectionsGoOnAndNewOnesWait) {
+TEST(HttpServerCrowd, WithoutFreeDescriptorsOpenConnectionsAreServedAndNewOnesWait) {
 #ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "UBSan needs files of its own to tell objects, and calls them invalid without";
+  GTEST_SKIP() << "UBSan opens files to identify objects, and reports valid ones as invalid without";
 #endif
   TestServer server(echo);
   TestClient old(server.port());  // on the thread that accepts
@@ -72,10 +72,10 @@ TEST(HttpServerCrowd, WithoutFilesLeftOldConnectionsGoOnAndNewOnesWait) {
   EXPECT_EQ(fresh.receive()->body, "/fresh");
   server.stop();
   EXPECT_THAT(server.said(),
-              AllOf(HasSubstr("cannot accept connections at present"), HasSubstr("connections are accepted again")));
+              AllOf(HasSubstr("cannot accept connections at present"), HasSubstr("accepting connections again")));
 }
 
-TEST(HttpServerCrowd, ThousandsOfIdleConnectionsCostLittleAndOneMoreIsServed) {
+TEST(HttpServerCrowd, ThousandsOfIdleConnectionsCostLittleMemory) {
   const FileLimit limit;
   limit.set(limit.most());
   const std::size_t count = std::min<std::size_t>(5'000, limit.most() / 2 - 100);

@@ -1,4 +1,4 @@
-// What the server says to requests that are too large, too slow, too many or not HTTP at all.
+// Requests that are too large, too slow, too many or not HTTP.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Deadlines are looked at often, and pass only when the test says so.
+// Checks deadlines often; they pass only when the test advances the clock.
 class HttpServerDeadlines : public ::testing::Test {
  protected:
   static HttpServerOptions options() {
@@ -23,7 +23,7 @@ class HttpServerDeadlines : public ::testing::Test {
     return options;
   }
 
-  // What happened so far on any connection has been dealt with once later requests on each thread have been.
+  // Events on any connection have been handled once later requests on each thread have been answered.
   void wait_until_read() {
     for (int i = 0; i < 4; ++i) (void)TestClient(server_.port()).call("GET", "/");
   }
@@ -40,7 +40,7 @@ void expect_problem(const std::optional<TestResponse>& response, int status, con
   EXPECT_THAT(response->body, HasSubstr("\"type\":\"urn:horae:problem:" + name + "\""));
 }
 
-TEST_F(HttpServerDeadlines, ADrippingHeadIsEndedAfterItsTimeAsAWhole) {
+TEST_F(HttpServerDeadlines, LimitsTheTimeForTheWholeHead) {
   TestClient client(server_.port());
   ASSERT_TRUE(client.send("GET / HT"));
   wait_until_read();
@@ -54,7 +54,7 @@ TEST_F(HttpServerDeadlines, ADrippingHeadIsEndedAfterItsTimeAsAWhole) {
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
-TEST_F(HttpServerDeadlines, ADrippingBodyIsEndedAfterItsTimeAsAWhole) {
+TEST_F(HttpServerDeadlines, LimitsTheTimeForTheWholeBody) {
   TestClient client(server_.port());
   ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\n"));
   wait_until_read();
@@ -67,7 +67,7 @@ TEST_F(HttpServerDeadlines, ADrippingBodyIsEndedAfterItsTimeAsAWhole) {
   expect_problem(client.receive(), 408, "too_slow");
 }
 
-TEST_F(HttpServerDeadlines, AnIdleConnectionIsClosedWithoutAWord) {
+TEST_F(HttpServerDeadlines, ClosesAnIdleConnectionSilently) {
   TestClient client(server_.port());
   EXPECT_EQ(client.call("GET", "/").status, 200);
   wait_until_read();
@@ -78,14 +78,14 @@ TEST_F(HttpServerDeadlines, AnIdleConnectionIsClosedWithoutAWord) {
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
-TEST_F(HttpServerDeadlines, AClientThatOnlyConnectsIsClosed) {
+TEST_F(HttpServerDeadlines, ClosesAConnectionWithoutARequest) {
   TestClient client(server_.port());
   wait_until_read();
   clock_.advance(10s);
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
-TEST_F(HttpServerDeadlines, ARefusedClientThatGoesOnSendingIsEnded) {
+TEST_F(HttpServerDeadlines, ClosesARefusedClientThatKeepsSending) {
   TestClient client(server_.port());
   ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\nxxxx"));
   expect_problem(client.receive(), 413, "body_too_large");
@@ -114,7 +114,7 @@ TEST(HttpServerLimits, RefusesAChunkedBodyThatGrowsTooLarge) {
   expect_problem(client.receive(), 413, "body_too_large");
 }
 
-TEST(HttpServerLimits, RefusesWithoutReadingItABodyThatWasAnnouncedTooLarge) {
+TEST(HttpServerLimits, RefusesABodyAnnouncedTooLargeWithoutReadingIt) {
   TestServer server(echo);
   TestClient client(server.port());
   ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n"));
@@ -154,7 +154,7 @@ TEST(HttpServerLimits, RefusesTrailersWithoutEnd) {
   expect_problem(client.receive(), 413, "body_too_large");
 }
 
-TEST(HttpServerLimits, RefusesWhatIsNotHttp) {
+TEST(HttpServerLimits, RefusesInputThatIsNotHttp) {
   TestServer server(echo);
   for (const std::string text : {"\x16\x03\x01\x02\x00\x01garbage\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
                                  "GET / HTTP/1.1\r\nno colon\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
@@ -166,7 +166,7 @@ TEST(HttpServerLimits, RefusesWhatIsNotHttp) {
   }
 }
 
-// Else what it says would be the next request: one that a proxy before us has not seen as such.
+// Otherwise the body's bytes would be parsed as a next request, which a proxy in front has not seen as one.
 TEST(HttpServerLimits, RefusesABodyWithAnUnknownEnd) {
   TestServer server(echo);
   for (const char* encoding : {"gzip", "gzip, chunked", "chunked, gzip", "chunked\r\nTransfer-Encoding: chunked"}) {
@@ -178,7 +178,7 @@ TEST(HttpServerLimits, RefusesABodyWithAnUnknownEnd) {
   }
 }
 
-TEST(HttpServerLimits, RefusesConnectionsBeyondTheLimitAndTakesThemAgainLater) {
+TEST(HttpServerLimits, RefusesConnectionsBeyondTheLimitUntilOthersClose) {
   HttpServerOptions options{.listen = {"127.0.0.1:0"}};
   options.limits.connections = 2;
   TestServer server(echo, options);
@@ -214,7 +214,7 @@ void wait_until_nothing_is_held(TestServer& server) {
   while (server->bytes_in_flight() != 0) std::this_thread::yield();
 }
 
-TEST(HttpServerLimits, RefusesTheRequestThatIsMoreThanAllTogetherMayHave) {
+TEST(HttpServerLimits, RefusesARequestBeyondTheBytesInFlight) {
   TestServer server(echo, few_bytes());
   TestClient slow(server.port());
   const std::string slow_request = request_text("POST", "/slow", std::string(95'000, 'x'));
@@ -227,11 +227,11 @@ TEST(HttpServerLimits, RefusesTheRequestThatIsMoreThanAllTogetherMayHave) {
   EXPECT_EQ(refused->headers.at("retry-after"), "1");
   EXPECT_TRUE(other.is_closed_by_server());
   ASSERT_TRUE(slow.send(std::string_view(slow_request).substr(90'000)));
-  EXPECT_EQ(slow.receive()->status, 200) << "who was there before is not disturbed";
+  EXPECT_EQ(slow.receive()->status, 200) << "earlier connections are not affected";
   EXPECT_EQ(TestClient(server.port()).call("POST", "/", std::string(20'000, 'x')).status, 200);
 }
 
-TEST(HttpServerLimits, HoldsNothingForClientsThatWereAnsweredAreIdleOrHaveLeft) {
+TEST(HttpServerLimits, HoldsNoBytesForAnsweredIdleOrClosedConnections) {
   TestServer server(echo, few_bytes());
   TestClient idle(server.port());
   EXPECT_EQ(idle.call("POST", "/", std::string(50'000, 'x')).status, 200);
@@ -248,21 +248,22 @@ TEST(HttpServerLimits, HoldsNothingForClientsThatWereAnsweredAreIdleOrHaveLeft) 
   EXPECT_EQ(idle.call("POST", "/", std::string(90'000, 'x')).status, 200) << "all of it is free again";
 }
 
-TEST(HttpServerLimits, HoldsARequestUntilItIsAnsweredAndTheOneBehindIt) {
-  BoundedQueue<Responder> asked(2);
-  TestServer server([&](const HttpRequest&, const Responder& responder) { (void)asked.try_push(Responder(responder)); },
-                    few_bytes());
+TEST(HttpServerLimits, HoldsBytesOfARequestAndThePipelinedOneUntilAnswered) {
+  BoundedQueue<Responder> received(2);
+  TestServer server(
+      [&](const HttpRequest&, const Responder& responder) { (void)received.try_push(Responder(responder)); },
+      few_bytes());
   TestClient client(server.port());
   const std::string behind = request_text("GET", "/behind");
   ASSERT_TRUE(client.send(request_text("POST", "/", std::string(50'000, 'x')) + behind));
   {
-    const auto first = asked.pop();
+    const auto first = received.pop();
     EXPECT_GE(server->bytes_in_flight(), 50'000U);
     first->answer({.body = "first"});
   }
   EXPECT_EQ(client.receive()->body, "first");
   {
-    const auto second = asked.pop();
+    const auto second = received.pop();
     while (server->bytes_in_flight() > behind.size()) std::this_thread::yield();
     EXPECT_EQ(server->bytes_in_flight(), behind.size());
     second->answer({.body = "second"});
@@ -271,7 +272,7 @@ TEST(HttpServerLimits, HoldsARequestUntilItIsAnsweredAndTheOneBehindIt) {
   wait_until_nothing_is_held(server);
 }
 
-TEST_F(HttpServerDeadlines, WhoIsRefusedHoldsNothing) {
+TEST_F(HttpServerDeadlines, ARefusedClientHoldsNoBytes) {
   TestClient client(server_.port());
   ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\nxxxx"));
   wait_for_bytes(server_, 40);
@@ -281,7 +282,7 @@ TEST_F(HttpServerDeadlines, WhoIsRefusedHoldsNothing) {
   wait_until_nothing_is_held(server_);
 }
 
-TEST(HttpServerLimits, TheLogTellsOnceASecondOfThoseThatAreTooMany) {
+TEST(HttpServerLimits, LogsRefusedConnectionsOnceASecond) {
   HttpServerOptions options{.listen = {"127.0.0.1:0"}};
   options.limits.connections = 1;
   ManualClock clock;
@@ -296,7 +297,7 @@ TEST(HttpServerLimits, TheLogTellsOnceASecondOfThoseThatAreTooMany) {
   EXPECT_THAT(server.said(), Not(HasSubstr("suppressed=1")));
 }
 
-TEST(HttpServerLimits, BeyondTheRefusedOnesTheRestWaitsInLine) {
+TEST(HttpServerLimits, LeavesFurtherConnectionsInTheBacklog) {
   HttpServerOptions options{.listen = {"127.0.0.1:0"}};
   options.limits.connections = 1;
   TestServer server(echo, options);
@@ -307,7 +308,7 @@ TEST(HttpServerLimits, BeyondTheRefusedOnesTheRestWaitsInLine) {
   EXPECT_EQ(server->connections(), 1 + kRefusedAtOnce);
   ASSERT_TRUE(in_line.send(request_text("GET", "/")));
   clients.clear();
-  EXPECT_TRUE(in_line.receive().has_value());  // it is taken now, if only to be refused
+  EXPECT_TRUE(in_line.receive().has_value());  // it is accepted now, if only to be refused
 }
 
 }  // namespace

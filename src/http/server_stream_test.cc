@@ -17,10 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-// Where a test puts what its streams are to send. It outlives the server.
+// The pieces that the streams of a test send. It outlives the server.
 class Source {
  public:
-  // The handler of a server whose answers all come from here.
+  // A handler that answers every request with a stream of these pieces.
   HttpServer::Handler handler() {
     return [this](const HttpRequest&, const Responder& responder) {
       responder.stream({.content_type = "text/event-stream"}, std::make_shared<Stream>(*this));
@@ -40,7 +40,7 @@ class Source {
     for (const Responder& responder : responders_) responder.resume();
   }
 
-  // Each call of next() gives that from now on.
+  // Each call of next() returns this piece from now on.
   void set_endless(std::string piece) {
     const std::lock_guard lock(mutex_);
     endless_ = std::move(piece);
@@ -94,7 +94,7 @@ HttpServerOptions eager_options() {
   return options;
 }
 
-TEST(HttpStream, SendsEachPieceAsAChunkWhenItIsThere) {
+TEST(HttpStream, SendsEachPieceAsAChunkOnceAvailable) {
   Source source;
   TestServer server(source.handler());
   TestClient client(server.port());
@@ -113,7 +113,7 @@ TEST(HttpStream, SendsEachPieceAsAChunkWhenItIsThere) {
   EXPECT_EQ(client.receive_chunk(), "three");
 }
 
-TEST(HttpStream, SendsWhatWasThereBeforeItBegan) {
+TEST(HttpStream, SendsPiecesAddedBeforeItBegan) {
   Source source;
   source.put("early");
   TestServer server(source.handler());
@@ -150,7 +150,7 @@ TEST(HttpStream, CountsAsTheAnswer) {
   EXPECT_EQ(client.receive_chunk(), "only this");
 }
 
-TEST(HttpStream, ManyResumesAtOnceAreOne) {
+TEST(HttpStream, CoalescesResumes) {
   Source source;
   std::promise<void> is_inside;
   std::promise<void> go_on;
@@ -169,10 +169,10 @@ TEST(HttpStream, ManyResumesAtOnceAreOne) {
   source.put("last");
   ASSERT_TRUE(client.receive(true).has_value());
   EXPECT_EQ(client.receive_chunk(), "last");
-  EXPECT_LE(source.calls(), 4);  // at the beginning, for all the resumes, for the piece and after it
+  EXPECT_LE(source.calls(), 4);  // at the start, for all resumes together, for the piece and after it
 }
 
-TEST(HttpStream, AnOldClientGetsThePiecesUntilTheEndOfTheConnection) {
+TEST(HttpStream, AnHttp10ClientGetsThePiecesUntilTheConnectionCloses) {
   Source source;
   TestServer server(source.handler());
   TestClient client(server.port());
@@ -188,7 +188,7 @@ TEST(HttpStream, AnOldClientGetsThePiecesUntilTheEndOfTheConnection) {
   EXPECT_EQ(client.receive_rest(), "one two");
 }
 
-TEST(HttpStream, HeadGetsNoBodyAndTheConnectionGoesOn) {
+TEST(HttpStream, HeadGetsNoBodyAndKeepsTheConnection) {
   Source source;
   source.put("unseen");
   TestServer server([&](const HttpRequest& request, const Responder& responder) {
@@ -202,7 +202,7 @@ TEST(HttpStream, HeadGetsNoBodyAndTheConnectionGoesOn) {
   EXPECT_EQ(source.released(), 1);
 }
 
-TEST(HttpStream, ASilentStreamIsAskedAtEachPulse) {
+TEST(HttpStream, CallsNextOfASilentStreamAtEachPulse) {
   Source source;
   ManualClock clock;
   TestServer server(source.handler(), eager_options(), &clock);
@@ -215,7 +215,7 @@ TEST(HttpStream, ASilentStreamIsAskedAtEachPulse) {
   EXPECT_EQ(client.receive_chunk(), ": I am here\n\n");
 }
 
-TEST(HttpStream, AClientThatClosesReleasesIt) {
+TEST(HttpStream, IsReleasedWhenTheClientCloses) {
   Source source;
   TestServer server(source.handler());
   auto client = std::make_unique<TestClient>(server.port());
@@ -225,10 +225,10 @@ TEST(HttpStream, AClientThatClosesReleasesIt) {
   EXPECT_EQ(source.released(), 0);
   client.reset();
   source.wait_until_released(1);
-  source.put("for nobody");
+  source.put("for no reader");
 }
 
-TEST(HttpStream, AReaderThatDoesNotReadCostsLittleAndIsClosed) {
+TEST(HttpStream, ClosesAReaderThatDoesNotReadAndBuffersLittleForIt) {
   Source source;
   const std::string piece(64 << 10, 'x');
   source.set_endless(piece);
@@ -245,7 +245,7 @@ TEST(HttpStream, AReaderThatDoesNotReadCostsLittleAndIsClosed) {
   (void)client.receive_rest();
 }
 
-TEST(HttpStream, StopEndsItAtOnceWithTheLastChunk) {
+TEST(HttpStream, StopEndsItImmediatelyWithTheLastChunk) {
   Source source;
   TestServer server(source.handler());
   TestClient client(server.port());
@@ -270,7 +270,7 @@ TEST(HttpStream, StopDoesNotWaitForAReaderThatDoesNotRead) {
   EXPECT_EQ(source.released(), 1);
 }
 
-TEST(HttpStream, BeyondTheLimitItIsRefusedAndTheRoomComesBack) {
+TEST(HttpStream, IsRefusedBeyondTheLimitUntilAnotherEnds) {
   Source source;
   HttpServerOptions options{.listen = {"127.0.0.1:0"}};
   options.limits.streams = 1;
@@ -289,7 +289,7 @@ TEST(HttpStream, BeyondTheLimitItIsRefusedAndTheRoomComesBack) {
   EXPECT_EQ(second.receive(true)->status, 200);
 }
 
-TEST(HttpStream, ASourceThatThrowsCostsItsConnectionAndIsLogged) {
+TEST(HttpStream, ASourceThatThrowsClosesItsConnectionAndIsLogged) {
   Source source;
   source.on_next = [] { throw std::runtime_error("oops"); };
   TestServer server(source.handler());
@@ -301,7 +301,7 @@ TEST(HttpStream, ASourceThatThrowsCostsItsConnectionAndIsLogged) {
   EXPECT_THAT(server.said(), HasSubstr("oops"));
 }
 
-TEST(HttpStream, WhatTheClientGoesOnSendingIsPassedOver) {
+TEST(HttpStream, DiscardsFurtherInputOfTheClient) {
   Source source;
   TestServer server(source.handler());
   TestClient client(server.port());
@@ -313,7 +313,7 @@ TEST(HttpStream, WhatTheClientGoesOnSendingIsPassedOver) {
   EXPECT_EQ(client.receive_chunk(), "still here");
 }
 
-TEST(HttpStream, MayOutliveTheServerInTheHandsOfItsSource) {
+TEST(HttpStream, MayOutliveTheServer) {
   Source source;
   {
     TestServer server(source.handler());
@@ -322,7 +322,7 @@ TEST(HttpStream, MayOutliveTheServerInTheHandsOfItsSource) {
     ASSERT_TRUE(client.receive(true).has_value());
   }
   EXPECT_EQ(source.released(), 1);
-  source.put("for nobody");
+  source.put("for no reader");
 }
 
 }  // namespace

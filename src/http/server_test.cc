@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST(HttpServer, HandsTheRequestToTheHandlerAndWritesItsAnswer) {
+TEST(HttpServer, PassesTheRequestToTheHandlerAndWritesItsAnswer) {
   HttpRequest seen;
   TestServer server([&](HttpRequest request, const Responder& responder) {
     seen = std::move(request);
@@ -101,15 +101,15 @@ TEST(HttpServer, ADroppedResponderAnswers500AndIsLogged) {
                                    HasSubstr("request=" + response.headers.at("x-request-id"))));
 }
 
-// A worker that leaves while it waits for tasks is no bug.
+// A worker that disconnects during a long poll is not a bug.
 TEST(HttpServer, AResponderThatIsDroppedAfterItsClientIsNotLogged) {
-  BoundedQueue<Responder> asked(1);
+  BoundedQueue<Responder> received(1);
   TestServer server(
-      [&](const HttpRequest&, const Responder& responder) { (void)asked.try_push(Responder(responder)); });
+      [&](const HttpRequest&, const Responder& responder) { (void)received.try_push(Responder(responder)); });
   {
     TestClient client(server.port());
     ASSERT_TRUE(client.send(request_text("GET", "/")));
-    const auto responder = asked.pop();
+    const auto responder = received.pop();
     std::promise<void> gone;
     responder->on_gone([&] { gone.set_value(); });
     client.close();
@@ -134,27 +134,27 @@ TEST(HttpServer, AnswersHeadWithoutABody) {
   EXPECT_EQ(client.call("GET", "/next").body, "/next");
 }
 
-TEST(HttpServer, TakesChunkedBodies) {
+TEST(HttpServer, AcceptsChunkedBodies) {
   TestServer server([](HttpRequest request, const Responder& responder) { responder.answer({.body = request.body}); });
   TestClient client(server.port());
   ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"));
   EXPECT_EQ(client.receive()->body, "abcde");
 }
 
-TEST(HttpServer, TakesChunkedBodiesByteByByte) {
+TEST(HttpServer, AcceptsChunkedBodiesByteByByte) {
   TestServer server([](HttpRequest request, const Responder& responder) { responder.answer({.body = request.body}); });
   TestClient client(server.port()), other(server.port());
   for (const auto& [chunks, body] : {std::pair("0\r\n\r\n", ""), std::pair("1\r\nx\r\n0\r\nTrailer: y\r\n\r\n", "x")}) {
     ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"));
     for (const char byte : std::string_view(chunks)) {
       ASSERT_TRUE(client.send(std::string(1, byte)));
-      EXPECT_EQ(other.call("GET", "/").status, 200);  // so that the server takes each byte alone
+      EXPECT_EQ(other.call("GET", "/").status, 200);  // so that the server reads each byte alone
     }
     EXPECT_EQ(client.receive()->body, body);
   }
 }
 
-TEST(HttpServer, SaysContinueToAClientThatAsksFirst) {
+TEST(HttpServer, Sends100ContinueWhenExpected) {
   TestServer server([](HttpRequest request, const Responder& responder) { responder.answer({.body = request.body}); });
   TestClient client(server.port());
   ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"));
@@ -163,7 +163,7 @@ TEST(HttpServer, SaysContinueToAClientThatAsksFirst) {
   EXPECT_EQ(client.receive()->body, "abc");
 }
 
-TEST(HttpServer, TellsWhoWaitsThatTheClientIsGone) {
+TEST(HttpServer, CallsOnGoneWhenTheClientDisconnects) {
   std::promise<void> gone;
   std::promise<Responder> held;
   TestServer server([&](const HttpRequest&, const Responder& responder) {
@@ -182,7 +182,7 @@ TEST(HttpServer, TellsWhoWaitsThatTheClientIsGone) {
   EXPECT_FALSE(sent.get_future().get());
 }
 
-TEST(HttpServer, AWatchThatWasAnsweredSaysNothingMore) {
+TEST(HttpServer, DoesNotCallOnGoneAfterTheAnswer) {
   std::atomic<int> gone = 0;
   TestServer server([&](const HttpRequest& request, const Responder& responder) {
     responder.on_gone([&] { ++gone; });
@@ -214,7 +214,7 @@ TEST(HttpServer, ListensOnSeveralAddresses) {
   EXPECT_EQ(TestClient(port, true).call("GET", "/six").body, "/six");
 }
 
-TEST(HttpServer, RefusesAddressesThatCannotBe) {
+TEST(HttpServer, RefusesMalformedAddresses) {
   const SystemClock clock;
   std::ostringstream said;
   for (const char* text : {"localhost:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:8x", ""}) {
@@ -225,7 +225,7 @@ TEST(HttpServer, RefusesAddressesThatCannotBe) {
   }
 }
 
-TEST(HttpServer, SaysThatThePortIsInUse) {
+TEST(HttpServer, ReportsAPortInUse) {
   TestServer first(echo);
   const SystemClock clock;
   std::ostringstream said;
@@ -236,7 +236,7 @@ TEST(HttpServer, SaysThatThePortIsInUse) {
   EXPECT_THAT(started.error().message, HasSubstr(first->addresses()[0]));
 }
 
-TEST(HttpServer, StopAnswersWhatWasAccepted) {
+TEST(HttpServer, StopWaitsForRequestsUnderWay) {
   std::promise<Responder> held;
   TestServer server([&](const HttpRequest&, const Responder& responder) { held.set_value(responder); });
   TestClient idle(server.port());
@@ -255,7 +255,7 @@ TEST(HttpServer, StopAnswersWhatWasAccepted) {
   server->stop(1min);
 }
 
-TEST(HttpServer, StopLetsARequestArriveThatHasBegun) {
+TEST(HttpServer, StopWaitsForARequestThatHasBegunToArrive) {
   TestServer server(echo);
   TestClient idle(server.port());
   TestClient client(server.port());
@@ -272,7 +272,7 @@ TEST(HttpServer, StopLetsARequestArriveThatHasBegun) {
   stopper.join();
 }
 
-TEST(HttpServer, StopEndsWhatIsNotAnsweredWithinTheGrace) {
+TEST(HttpServer, StopClosesConnectionsUnansweredAfterTheGrace) {
   std::promise<Responder> held;
   TestServer server([&](const HttpRequest&, const Responder& responder) { held.set_value(responder); });
   TestClient client(server.port());
@@ -299,7 +299,7 @@ TEST(HttpServer, AResponderMayOutliveTheServer) {
   EXPECT_FALSE(sent);
 }
 
-TEST(HttpServer, ManyClientsAtOnceAreAllAnswered) {
+TEST(HttpServer, AnswersManyConcurrentClients) {
   TestServer server(echo);
   std::vector<std::thread> clients;
   for (int i = 0; i < 8; ++i) {

@@ -38,7 +38,7 @@ class HttpsServer : public ::testing::Test {
   }
   TestClient connect(const TestServer& server) { return connect(server, files_.certificate); }
 
-  // Copies over the files in use, as a renewal does.
+  // Overwrites the files in use, as a renewal does.
   void replace_files(const TlsOptions& by) {
     std::ofstream(files_.certificate) << std::ifstream(by.certificate).rdbuf();
     std::ofstream(files_.key) << std::ifstream(by.key).rdbuf();
@@ -56,7 +56,7 @@ class HttpsServer : public ::testing::Test {
   const TlsOptions files_ = write_certificate(folder_.path(), "first");
 };
 
-TEST_F(HttpsServer, AnswersEncryptedAndTellsTheHandler) {
+TEST_F(HttpsServer, AnswersEncryptedAndMarksTheRequest) {
   HttpRequest seen;
   TestServer server(
       [&](HttpRequest request, const Responder& responder) {
@@ -92,12 +92,12 @@ TEST_F(HttpsServer, AnswersPipelinedRequestsInTheirOrder) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(client.receive()->body, "/" + std::to_string(i));
 }
 
-TEST_F(HttpsServer, SaysProperlyThatItCloses) {
+TEST_F(HttpsServer, SendsCloseNotify) {
   TestServer server(echo, options());
   TestClient client = connect(server);
   EXPECT_EQ(client.call("GET", "/", {}, "Connection: close\r\n").status, 200);
   EXPECT_TRUE(client.is_closed_by_server());
-  EXPECT_TRUE(client.was_told_the_end());
+  EXPECT_TRUE(client.received_close_notify());
 }
 
 TEST_F(HttpsServer, RefusesProtocolsThatAreOldOrNotHttp) {
@@ -109,7 +109,7 @@ TEST_F(HttpsServer, RefusesProtocolsThatAreOldOrNotHttp) {
   EXPECT_EQ(silent.call("GET", "/").status, 200);
 }
 
-TEST_F(HttpsServer, TellsAClientThatSpeaksPlainHttp) {
+TEST_F(HttpsServer, AnswersAPlainHttpClientWithAHint) {
   TestServer server(echo, options());
   TestClient client(server.port());
   ASSERT_TRUE(client.send(request_text("GET", "/")));
@@ -128,7 +128,7 @@ TEST_F(HttpsServer, ClosesOnGarbage) {
   while (server->connections() != 0) std::this_thread::yield();
 }
 
-TEST_F(HttpsServer, AHandshakeThatIsNotMadeIsEnded) {
+TEST_F(HttpsServer, LimitsTheTimeForTheHandshake) {
   ManualClock clock;
   TestServer server(echo, options(), &clock);
   TestClient client(server.port());
@@ -139,7 +139,7 @@ TEST_F(HttpsServer, AHandshakeThatIsNotMadeIsEnded) {
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
-TEST_F(HttpsServer, RefusesConnectionsBeyondTheLimitInWordsTheyUnderstand) {
+TEST_F(HttpsServer, RefusesConnectionsBeyondTheLimitOverTls) {
   auto limited = options();
   limited.limits.connections = 1;
   TestServer server(echo, limited);
@@ -149,7 +149,7 @@ TEST_F(HttpsServer, RefusesConnectionsBeyondTheLimitInWordsTheyUnderstand) {
   EXPECT_EQ(second.receive()->status, 503);
 }
 
-TEST_F(HttpsServer, TellsWhoWaitsThatTheClientIsGone) {
+TEST_F(HttpsServer, CallsOnGoneWhenTheClientDisconnects) {
   std::promise<void> gone;
   std::promise<Responder> held;
   TestServer server(
@@ -191,7 +191,7 @@ TEST_F(HttpsServer, StreamsUntilTheClientCloses) {
   released.get_future().get();
 }
 
-TEST_F(HttpsServer, ManyClientsAtOnceAreAllAnswered) {
+TEST_F(HttpsServer, AnswersManyConcurrentClients) {
   TestServer server(echo, options());
   std::vector<std::thread> clients;
   for (int i = 0; i < 4; ++i) {
@@ -207,7 +207,7 @@ TEST_F(HttpsServer, ManyClientsAtOnceAreAllAnswered) {
 
 // ---- Certificates ----
 
-TEST_F(HttpsServer, TakesNewCertificatesForNewConnections) {
+TEST_F(HttpsServer, UsesReloadedCertificatesForNewConnections) {
   TestServer server(echo, options());
   TestClient before = connect(server);
   EXPECT_EQ(before.server_name(), "first");
@@ -231,7 +231,7 @@ TEST_F(HttpsServer, KeepsTheOldCertificateIfTheNewOneIsBad) {
   EXPECT_EQ(client.call("GET", "/").status, 200);
 }
 
-TEST_F(HttpsServer, ReloadingWhileClientsComeIsSafe) {
+TEST_F(HttpsServer, ReloadsSafelyWhileClientsConnect) {
   TestServer server(echo, options());
   std::atomic<bool> is_over = false;
   std::thread reloader([&] {
@@ -256,7 +256,7 @@ TEST_F(HttpsServer, DoesNotStartWithBadFilesAndSaysWhy) {
 
 // ---- Addresses ----
 
-TEST_F(HttpsServer, EncryptsWhatIsOpenToOtherMachines) {
+TEST_F(HttpsServer, EncryptsAddressesOpenToOtherMachines) {
   HttpRequest seen;
   TestServer server(
       [&](HttpRequest request, const Responder& responder) {
@@ -283,14 +283,14 @@ TEST_F(HttpsServer, BehindAProxyItMayBePlain) {
   EXPECT_THAT(server->urls()[0], StartsWith("http://0.0.0.0:"));
 }
 
-TEST_F(HttpsServer, SaysWhatAnOpenAddressNeeds) {
-  const auto told = [this](const std::string& listen) { return start_error({.listen = {listen}}); };
-  EXPECT_THAT(told("0.0.0.0:0"), AllOf(HasSubstr("is open to other machines"), HasSubstr("http.tls_certificate"),
-                                       HasSubstr("http.plaintext_behind_proxy = true")));
-  EXPECT_THAT(told("http://[::]:0"), AllOf(HasSubstr("is open to other machines"), HasSubstr("write https://")));
-  EXPECT_THAT(told("https://127.0.0.1:0"), HasSubstr("give http.tls_certificate and http.tls_key"));
-  EXPECT_EQ(told("http://127.0.0.1:0"), "no error");
-  EXPECT_EQ(told("127.0.0.1:0"), "no error");
+TEST_F(HttpsServer, NamesTheSettingsThatAnOpenAddressNeeds) {
+  const auto error_of = [this](const std::string& listen) { return start_error({.listen = {listen}}); };
+  EXPECT_THAT(error_of("0.0.0.0:0"), AllOf(HasSubstr("is open to other machines"), HasSubstr("http.tls_certificate"),
+                                           HasSubstr("http.plaintext_behind_proxy = true")));
+  EXPECT_THAT(error_of("http://[::]:0"), AllOf(HasSubstr("is open to other machines"), HasSubstr("write https://")));
+  EXPECT_THAT(error_of("https://127.0.0.1:0"), HasSubstr("give http.tls_certificate and http.tls_key"));
+  EXPECT_EQ(error_of("http://127.0.0.1:0"), "no error");
+  EXPECT_EQ(error_of("127.0.0.1:0"), "no error");
   EXPECT_THAT(start_error(options("http://0.0.0.0:0")), HasSubstr("is open to other machines"));
 }
 

@@ -1,4 +1,4 @@
-// Certificates for tests, made on the spot.
+// Generates certificates for tests.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace horae::testing {
 
-// Writes NAME.crt and NAME.key into the folder: a certificate for 127.0.0.1 that vouches for itself, and whose common
-// name is `name`.
+// Writes NAME.crt and NAME.key into the folder: a self-signed certificate for 127.0.0.1 with the common name `name`.
 TlsOptions write_certificate(const std::string& folder, const std::string& name);
 
 }  // namespace horae::testing

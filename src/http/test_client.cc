@@ -85,7 +85,7 @@ void TestClient::connect(std::uint16_t port, bool ipv6) {
 }
 
 bool TestClient::start_tls(const TestTls& tls) {
-  (void)std::signal(SIGPIPE, SIG_IGN);  // which OpenSSL does not prevent
+  (void)std::signal(SIGPIPE, SIG_IGN);  // raised by OpenSSL's writes
   tls_ = std::make_unique<Tls>();
   if (!tls.trusted.empty()) {
     SSL_CTX_set_verify(tls_->context, SSL_VERIFY_PEER, nullptr);
@@ -121,7 +121,9 @@ std::string TestClient::chosen_protocol() const {
   return {reinterpret_cast<const char*>(chosen), size};
 }
 
-bool TestClient::was_told_the_end() const { return (SSL_get_shutdown(tls_->session) & SSL_RECEIVED_SHUTDOWN) != 0; }
+bool TestClient::received_close_notify() const {
+  return (SSL_get_shutdown(tls_->session) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
 
 void TestClient::close() {
   if (tls_ && socket_ >= 0) SSL_shutdown(tls_->session);

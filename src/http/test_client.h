@@ -1,4 +1,4 @@
-// A client for tests: plain bytes over a socket, so that it can also say what a library would not.
+// A client for tests: plain bytes over a socket, so that it can also send what a library would not.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ struct TestResponse {
   std::string body;
 };
 
-// What a client offers in the handshake of TLS.
+// What a client offers in the TLS handshake.
 struct TestTls {
   std::string trusted = {};           // the file with the certificates that it trusts; empty: it trusts all
-  std::string protocol = "http/1.1";  // by ALPN; empty: it does not say
-  bool is_old = false;                // no more than TLS 1.1
+  std::string protocol = "http/1.1";  // by ALPN; empty: no offer
+  bool is_old = false;                // at most TLS 1.1
 };
 
-// Waits some seconds at most for anything, so that a test fails instead of hanging. Not for several threads at once.
+// All waits are limited to some seconds, so that a test fails instead of hanging. Not thread-safe.
 class TestClient {
  public:
   explicit TestClient(std::uint16_t port, bool ipv6 = false);
@@ -39,7 +39,7 @@ class TestClient {
   bool start_tls(const TestTls& tls = {});
   std::string server_name() const;      // the common name in the server's certificate
   std::string chosen_protocol() const;  // by ALPN
-  bool was_told_the_end() const;        // by the server, as TLS asks for it
+  bool received_close_notify() const;   // from the server
 
   // False if the server has closed the connection.
   bool send(std::string_view bytes);
@@ -51,13 +51,13 @@ class TestClient {
   // connection instead.
   std::optional<std::string> receive_chunk();
 
-  // All that comes before the server closes the connection.
+  // All bytes until the server closes the connection.
   std::string receive_rest();
 
   // True if the server closes the connection without a further byte.
   bool is_closed_by_server();
 
-  // Says that nothing more will be sent; answers can still be read.
+  // Closes the sending half; answers can still be read.
   void finish_sending();
   void close();
 

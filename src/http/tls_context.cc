@@ -12,27 +12,27 @@
 namespace horae {
 namespace {
 
-constexpr char kCiphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20";  // of TLS 1.2; all of 1.3 are good
-constexpr unsigned char kProtocols[] = "\x08http/1.1";      // as ALPN has it: each with its length before it
+constexpr char kCiphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20";  // of TLS 1.2; all of 1.3 are allowed
+constexpr unsigned char kProtocols[] = "\x08http/1.1";      // in ALPN format: each name after its length
 
-// Why OpenSSL's last call failed: the first of its errors is the cause, the others are those who passed it on.
+// Why OpenSSL's last call failed: its first error is the cause, the later ones come from its callers.
 std::string reason() {
   const unsigned long code = ERR_peek_error();
   ERR_clear_error();
-  if (code == 0) return "no reason is known";
+  if (code == 0) return "unknown reason";
   if (ERR_SYSTEM_ERROR(code)) return std::strerror(static_cast<int>(ERR_GET_REASON(code)));
   const char* text = ERR_reason_error_string(code);
-  return text != nullptr ? text : fmt::format("error {:x} of OpenSSL", code);
+  return text != nullptr ? text : fmt::format("OpenSSL error {:x}", code);
 }
 
 Error bad_file(std::string_view what, const std::string& path) {
   return {ErrorCode::kRefused, fmt::format("{} {}: {}", what, quote(path), reason())};
 }
 
-// Without it OpenSSL would ask at the terminal for the password of an encrypted key, and wait.
+// Without it OpenSSL would prompt at the terminal for the password of an encrypted key, and block.
 int no_password(char* /*buffer*/, int /*size*/, int /*is_for_writing*/, void* /*unused*/) { return -1; }
 
-// What a client offers is a list like kProtocols. One that offers others only is refused, as RFC 7301 asks.
+// A client offers a list like kProtocols. If none of it is supported, it is refused, as RFC 7301 requires.
 int choose_protocol(SSL* /*session*/, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
                     unsigned int offered_size, void* /*unused*/) {
   unsigned char* chosen = nullptr;
@@ -46,7 +46,7 @@ void set_up(SSL_CTX* context) {
   SSL_CTX_set_cipher_list(context, kCiphers);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                    SSL_OP_PRIORITIZE_CHACHA);
-  // Idle connections keep no buffers; a write may take a part, and go on from another address.
+  // Idle connections keep no buffers; a write may be partial, and continue from another address.
   SSL_CTX_set_mode(context,
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

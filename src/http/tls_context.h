@@ -1,4 +1,4 @@
-// A certificate and its key, ready for connections. Private to the server.
+// A certificate and its key, loaded for use by connections. Private to the server.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,17 @@ struct TlsFree {
 };
 using TlsSession = std::unique_ptr<ssl_st, TlsFree>;
 
-// TLS 1.2 and 1.3 with forward secrecy, ALPN http/1.1. Sessions are resumed by tickets, which cost no memory here.
+// TLS 1.2 and 1.3 with forward secrecy, ALPN http/1.1. Sessions are resumed by tickets, which cost the server no
+// memory.
 //
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 class TlsContext {
  public:
-  // Reads the files. The error names the file that is bad, and OpenSSL's reason.
+  // Reads the files. The error names the bad file and OpenSSL's reason.
   static Result<std::shared_ptr<const TlsContext>> load(const TlsOptions& options);
 
-  // The server's side of a new connection, not connected to anything yet. It may outlive the context. Nothing if there
-  // is no memory.
+  // The server's side of a new connection, not attached to a socket yet. It may outlive the context. Null if out of
+  // memory.
   TlsSession new_session() const;
 
  private:

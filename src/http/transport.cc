@@ -17,7 +17,7 @@ using State = Transport::State;
 
 bool would_block(ssize_t result) { return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK); }
 
-// A client that closed its end must not send us SIGPIPE.
+// Writing to a connection that the client closed must not raise SIGPIPE.
 ssize_t send_bytes(int socket, const char* bytes, std::size_t size) {
   ssize_t sent = 0;
   do {
@@ -65,7 +65,7 @@ class PlainTransport final : public Transport {
 
 // ---- TLS ----
 
-// OpenSSL's own way to a socket writes without MSG_NOSIGNAL, so it gets one from us.
+// OpenSSL's own socket BIO writes without MSG_NOSIGNAL, so this one replaces it.
 
 int socket_of(BIO* bio) { return *static_cast<int*>(BIO_get_data(bio)); }
 
@@ -84,13 +84,13 @@ int bio_read(BIO* bio, char* bytes, int size) {
 }
 
 long bio_control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) {
-  return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is held back here
+  return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is buffered here
 }
 
 const BIO_METHOD* socket_method() {
   static BIO_METHOD* const kMethod = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
-    HORAE_CHECK(made != nullptr, "OpenSSL has memory for a method");
+    HORAE_CHECK(made != nullptr, "OpenSSL has memory for a BIO method");
     BIO_meth_set_write(made, bio_write);
     BIO_meth_set_read(made, bio_read);
     BIO_meth_set_ctrl(made, bio_control);
@@ -99,7 +99,7 @@ const BIO_METHOD* socket_method() {
   return kMethod;
 }
 
-// The handshake is done by the first reads and writes.
+// The first reads and writes make the handshake.
 class TlsTransport final : public Transport {
  public:
   TlsTransport(int socket, TlsSession session) : socket_(socket), session_(std::move(session)) {
@@ -131,7 +131,7 @@ class TlsTransport final : public Transport {
   void say_end() override {
     if (has_failed_ || SSL_is_init_finished(session_.get()) == 0) return;
     ERR_clear_error();
-    (void)SSL_shutdown(session_.get());  // only said; the answer to it is of no use to us
+    (void)SSL_shutdown(session_.get());  // sends close_notify without waiting for the client's
   }
 
  private:
@@ -155,7 +155,7 @@ class TlsTransport final : public Transport {
     }
   }
 
-  // OpenSSL asks that nothing is called after such an error.
+  // OpenSSL forbids further calls after such an error.
   Moved failed() {
     has_failed_ = true;
     const bool is_http = ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST;
@@ -163,7 +163,7 @@ class TlsTransport final : public Transport {
     return {is_http ? State::kPlainHttp : State::kEnded};
   }
 
-  int socket_;  // where the session's BIO finds it
+  int socket_;  // the session's BIO points to it
   TlsSession session_;
   bool has_failed_ = false;
 };

@@ -1,4 +1,4 @@
-// The bytes of one connection, plain or through TLS. Nothing here waits. Private to the server.
+// Reads and writes the bytes of one connection, plain or over TLS. Never blocks. Private to the server.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace horae {
 
-// Threads: one at a time.
+// Not thread-safe.
 class Transport {
  public:
   enum class State {
     kMoved,        // `count` bytes, at least one
-    kNeedsInput,   // nothing before the socket can be read; TLS also says this of writes
-    kNeedsOutput,  // nothing before the socket can be written; TLS also says this of reads
-    kEnded,        // the client is gone, or has said that it sends no more
-    kPlainHttp,    // the client speaks HTTP without TLS to a port of TLS
+    kNeedsInput,   // the socket must become readable first; with TLS also for writes
+    kNeedsOutput,  // the socket must become writable first; with TLS also for reads
+    kEnded,        // the client has disconnected or closed its half
+    kPlainHttp,    // the client sent plain HTTP to a TLS port
   };
   struct Moved {
     State state;
@@ -27,19 +27,19 @@ class Transport {
 
   virtual ~Transport() = default;
   virtual Moved read(std::span<char> into) = 0;
-  virtual Moved write(std::string_view bytes) = 0;  // perhaps only the first of them
+  virtual Moved write(std::string_view bytes) = 0;  // may be partial
 
-  // What read() would say, without taking anything.
+  // What read() would return, without consuming anything.
   virtual Moved peek() = 0;
 
-  // True if there are bytes that were received already, so that waiting for the socket may wait for ever.
+  // True if bytes are buffered here, so that waiting for the socket might never end.
   virtual bool holds_input() const = 0;
 
-  // Tells the client that nothing follows, if the protocol has a word for it.
+  // Announces the end of the data, if the protocol can (TLS close_notify).
   virtual void say_end() = 0;
 };
 
-// `socket` does not block, belongs to the caller and outlives the transport.
+// `socket` is non-blocking, belongs to the caller and outlives the transport.
 std::unique_ptr<Transport> make_plain_transport(int socket);
 std::unique_ptr<Transport> make_tls_transport(int socket, TlsSession session);
 

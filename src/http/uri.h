@@ -11,7 +11,7 @@ namespace horae {
 // "a//b" at '/' is "a", "", "b".
 std::vector<std::string_view> split(std::string_view text, char at);
 
-// "a%2Fb" is "a/b". Nothing for a bad escape, and for what is then not UTF-8 without NUL.
+// "a%2Fb" is "a/b". Nothing for a bad escape, or if the result is not UTF-8 or contains NUL.
 std::optional<std::string> decode_percent(std::string_view text, bool plus_is_space);
 
 }  // namespace horae

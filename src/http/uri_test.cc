@@ -20,7 +20,7 @@ TEST(Uri, DecodesEscapes) {
   EXPECT_EQ(decode_percent("", true), "");
 }
 
-TEST(Uri, RefusesWhatIsNoTextOrNoEscape) {
+TEST(Uri, RefusesBadEscapesAndInvalidText) {
   for (const char* text : {"%", "%2", "%zz", "a%2", "%00", "%ff", "%c3"})
     EXPECT_EQ(decode_percent(text, true), std::nullopt) << text;
 }

@@ -36,8 +36,8 @@ class PeerEvents final : public ChangeObserver {
   void receive(const std::vector<std::string>& events, bool lost);
 
   // Once a second, or more often: learns whether other nodes want events, and announces whether this one does. A node
-  // that learns that others want events sends them a loss at once: only it knows since when they missed its events.
-  // While this node is deaf, its readers are told once a second that events are missing.
+  // that learns that peers want events sends them a loss at once: only it knows since when they missed its events.
+  // While this node is deaf, a loss is reported to its readers once a second.
   void on_tick(const Tick& tick);
 
  private:

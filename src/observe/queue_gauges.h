@@ -1,4 +1,4 @@
-// The figures of queues, which the store counts when it is asked.
+// The figures of queues, from the counts of the store.
 #pragma once
 
 #include <cstddef>

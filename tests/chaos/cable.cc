@@ -14,7 +14,7 @@
 namespace horae::testing {
 namespace {
 
-constexpr int kLookMilliseconds = 20;  // how soon a cut is noticed
+constexpr int kPollMilliseconds = 20;  // how soon a cut is noticed
 constexpr std::size_t kMaxWaiting = 1 << 20;
 
 sockaddr_in loopback(int port) {
@@ -67,7 +67,7 @@ void Cable::run() {
   while (!must_stop_) {
     if (must_break_.exchange(false)) close_all();
     if (is_cut_) {
-      poll(nullptr, 0, kLookMilliseconds);
+      poll(nullptr, 0, kPollMilliseconds);
       continue;
     }
     std::vector<pollfd> wanted = {{listener_, POLLIN, 0}};
@@ -76,7 +76,7 @@ void Cable::run() {
       const bool has_more = !ends_.at(end.peer).waiting.empty();
       wanted.push_back({socket, static_cast<short>((has_room ? POLLIN : 0) | (has_more ? POLLOUT : 0)), 0});
     }
-    poll(wanted.data(), wanted.size(), kLookMilliseconds);
+    poll(wanted.data(), wanted.size(), kPollMilliseconds);
     for (const pollfd& each : wanted) {
       if (each.revents == 0) continue;
       if (each.fd == listener_) {
@@ -101,7 +101,7 @@ void Cable::accept_one() {
   ends_[server] = {.peer = client, .waiting = {}};
 }
 
-// Reads what there is from this end, and gives this end what waits for it.
+// Reads the available bytes from this end, and writes to it the bytes that wait for it.
 bool Cable::pass(int from) {
   End& end = ends_.at(from);
   std::string& to_it = ends_.at(end.peer).waiting;

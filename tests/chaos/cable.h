@@ -1,4 +1,4 @@
-// The wire between two processes, which can be cut: a TCP relay on 127.0.0.1.
+// A TCP relay on 127.0.0.1 that simulates network failures between two processes.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace horae::testing {
 
-// Passes bytes both ways between whoever connects to port() and the target.
+// Relays bytes both ways between clients of port() and the target.
 //
-// Threads: the members by one at a time.
+// Not thread-safe: one thread at a time.
 class Cable {
  public:
   explicit Cable(int target_port);
@@ -21,10 +21,10 @@ class Cable {
 
   int port() const { return port_; }
 
-  // All connections break, as if a router had restarted. New ones are taken.
+  // Breaks all connections, like the restart of a router. New ones are accepted.
   void break_connections() { must_break_ = true; }
 
-  // While it is cut, nothing passes and nobody is told: bytes wait, new connections hang.
+  // While it is cut, nothing passes and no connection is closed: bytes wait, new connections hang.
   void cut() { is_cut_ = true; }
   void mend() { is_cut_ = false; }
 
@@ -44,13 +44,13 @@ class Cable {
 
   struct End {
     int peer = -1;
-    std::string waiting;  // read from here and not yet taken by the peer
+    std::string waiting;  // read from this end and not yet written to the peer
   };
-  std::map<int, End> ends_;  // of the relay's thread
+  std::map<int, End> ends_;  // used by thread_ only
   std::thread thread_;
 };
 
-// A port that nobody used a moment ago.
+// A port that was free at the time of the call.
 int free_port();
 
 }  // namespace horae::testing

@@ -28,14 +28,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kPatience = seconds(120);  // for all tasks to end when nothing fails any more
+constexpr Duration kPatience = seconds(120);  // for all tasks to end after the last failure
 
-void pass(Duration time) {
-  Waker nobody;
-  (void)nobody.wait(SystemClock().now() + time);
+void wait_for(Duration time) {
+  Waker never_woken;
+  (void)never_woken.wait(SystemClock().now() + time);
 }
 
-// A node on a port of its own, which it keeps through its lives, with its own wires to PostgreSQL and to the workers.
+// A node on a port that it keeps across restarts, with its own cables to PostgreSQL and to the workers.
 class ChaosNode {
  public:
   ChaosNode(std::string program, std::string log, const PostgresServer& server, const std::string& database)
@@ -57,8 +57,8 @@ class ChaosNode {
     process_ = std::make_unique<Process>(std::vector<std::string>{"/bin/sh", "-c", command});
   }
 
-  // As a supervisor does it: a node that cannot reach its store when it starts says so and ends.
-  void revive() {
+  // Like a supervisor: restarts a node that has ended because it could not reach its store at start.
+  void restart_if_ended() {
     if (process_ && process_->has_ended()) start();
   }
 
@@ -105,10 +105,10 @@ class Chaos {
     for (int i = 0; i < options_.workers; ++i) start_worker("work");
     const MonotonicTime end = clock_.now() + options_.duration;
     while (clock_.now() < end) {
-      pass(milliseconds(between(300, 2'000)));
+      wait_for(milliseconds(between(300, 2'000)));
       strike();
       mend(clock_.now());
-      for (const auto& node : nodes_) node->revive();
+      for (const auto& node : nodes_) node->restart_if_ended();
     }
     recover();
     judge();
@@ -119,7 +119,7 @@ class Chaos {
 
  private:
   int between(int low, int high) { return low + static_cast<int>(random_.unit() * (high - low + 1)); }
-  void say(const std::string& line) { out_ << line << std::endl; }
+  void print(const std::string& line) { out_ << line << std::endl; }
 
   // ---- Trouble ----
 
@@ -134,7 +134,7 @@ class Chaos {
     kOutage
   };
 
-  // Also a short run sees the worst: the first few are given, the rest is by chance.
+  // The first few are fixed, so that a short run includes the worst; the rest is random.
   Trouble next_trouble() {
     using enum Trouble;
     static constexpr std::array kFirst = {kKillNode, kCut, kKillWorker, kCutWorkers};
@@ -165,28 +165,28 @@ class Chaos {
       case Trouble::kBreakConnections:
         return break_connections(node);
       case Trouble::kOutage:
-        return take_postgres_away();
+        return stop_postgres();
     }
   }
 
   void kill_node(std::size_t index) {
     ChaosNode& node = *nodes_[index];
     if (!node.is_started()) return;
-    say(fmt::format("node {} is killed", index));
+    print(fmt::format("node {} is killed", index));
     ++outcome_.node_kills;
     node.kill();
     later(milliseconds(between(0, 3'000)), [&node] { node.start(); });
   }
 
   void pause_node(std::size_t index) {
-    say(fmt::format("node {} is paused", index));
+    print(fmt::format("node {} is paused", index));
     ++outcome_.node_pauses;
     nodes_[index]->send_signal(SIGSTOP);
     later(milliseconds(between(200, 6'000)), [this, index] { nodes_[index]->send_signal(SIGCONT); });
   }
 
   void cut(std::size_t index) {
-    say(fmt::format("node {} is cut off from PostgreSQL", index));
+    print(fmt::format("node {} is cut off from PostgreSQL", index));
     ++outcome_.cuts;
     nodes_[index]->cable().cut();
     later(milliseconds(between(200, 5'000)), [this, index] { nodes_[index]->cable().mend(); });
@@ -194,7 +194,8 @@ class Chaos {
 
   void cut_workers(std::size_t index) {
     const bool breaks = random_.unit() < 0.5;
-    say(fmt::format("the workers are cut off from node {}{}", index, breaks ? ", and hear of it" : ""));
+    print(fmt::format("the workers are cut off from node {}{}", index,
+                      breaks ? ": connections are reset" : ": packets are lost"));
     ++outcome_.worker_cuts;
     Cable& wire = nodes_[index]->front();
     if (breaks) return wire.break_connections();
@@ -203,13 +204,13 @@ class Chaos {
   }
 
   void break_connections(std::size_t index) {
-    say(fmt::format("the connections of node {} break", index));
+    print(fmt::format("the connections of node {} break", index));
     ++outcome_.cuts;
     nodes_[index]->cable().break_connections();
   }
 
   void kill_worker(std::size_t index) {
-    say(fmt::format("worker {} is killed", index));
+    print(fmt::format("worker {} is killed", index));
     ++outcome_.worker_kills;
     workers_[index]->kill();
     start_worker("work");
@@ -218,28 +219,28 @@ class Chaos {
   }
 
   void pause_worker(std::size_t index) {
-    say(fmt::format("worker {} is paused", index));
+    print(fmt::format("worker {} is paused", index));
     ++outcome_.worker_pauses;
     const std::shared_ptr<RunningWorker> worker = workers_[index];
     worker->send_signal(SIGSTOP);
     later(milliseconds(between(500, 6'000)), [worker] { worker->send_signal(SIGCONT); });
   }
 
-  void take_postgres_away() {
+  void stop_postgres() {
     const bool hard = random_.unit() < 0.5;
-    say(hard ? "PostgreSQL is killed" : "PostgreSQL is stopped");
+    print(hard ? "PostgreSQL is killed" : "PostgreSQL is stopped");
     ++outcome_.outages;
     if (hard) {
       server_.kill_hard();
     } else {
       server_.stop();
     }
-    pass(milliseconds(between(0, 6'000)));
+    wait_for(milliseconds(between(0, 6'000)));
     server_.start();
-    say("PostgreSQL is back");
+    print("PostgreSQL is back");
   }
 
-  // ---- And its end ----
+  // ---- Repair ----
 
   void later(Duration delay, std::function<void()> what) { mends_.emplace(clock_.now() + delay, std::move(what)); }
 
@@ -255,27 +256,27 @@ class Chaos {
     const MonotonicTime end = clock_.now() + kPatience;
     while (!holds()) {
       if (clock_.now() > end) {
-        outcome_.violations.push_back("unfinished: not within two minutes of calm: " + what);
+        outcome_.violations.push_back("unfinished: not within two minutes after the last failure: " + what);
         return;
       }
-      pass(milliseconds(100));
+      wait_for(milliseconds(100));
     }
   }
 
   void start_worker(const std::string& role) {
-    told_.push_back(std::make_unique<Told>());
+    logs_.push_back(std::make_unique<WorkerLog>());
     std::vector<std::string> argv = {options_.worker, role};
     for (const auto& node : nodes_) argv.push_back(node->url());
-    workers_.push_back(std::make_shared<RunningWorker>(argv, *told_.back()));
+    workers_.push_back(std::make_shared<RunningWorker>(argv, *logs_.back()));
   }
 
-  // Nothing fails any more and nothing new comes: all must end.
+  // Repairs everything and submits nothing more: all tasks must end.
   void recover() {
-    say("all is mended; waiting for the tasks to end");
+    print("all failures are repaired; waiting for the tasks to end");
     mend(MonotonicTime::max());
     for (const auto& node : nodes_) {
       wait_until("each node is ready again", [&] {
-        node->revive();
+        node->restart_if_ended();
         return node->is_ready();
       });
     }
@@ -284,7 +285,7 @@ class Chaos {
     start_worker("drain");
     store_ = std::move(open_postgres_store(server_.url(database_))).value();
     wait_until("all tasks have ended", [&] { return living() == 0; });
-    workers_.clear();  // each is killed, and what it said counts
+    workers_.clear();  // kills them; the lines that they printed count
   }
 
   std::int64_t living() {
@@ -297,13 +298,13 @@ class Chaos {
     return living;
   }
 
-  // A run in which nothing happened shows nothing.
+  // A run without failures proves nothing.
   void require_trouble() {
     for (const auto& [count, what] : {std::pair(outcome_.node_kills, "no node was killed"),
                                       std::pair(outcome_.worker_kills, "no worker was killed"),
                                       std::pair(outcome_.cuts, "no node was cut off from PostgreSQL"),
                                       std::pair(outcome_.worker_cuts, "no worker was cut off from a node")}) {
-      if (count == 0) outcome_.violations.push_back(std::string("calm: ") + what);
+      if (count == 0) outcome_.violations.push_back(std::string("too calm: ") + what);
     }
   }
 
@@ -312,18 +313,18 @@ class Chaos {
     std::error_code failed;
     fs::remove_all(options_.logs, failed);
     fs::copy(folder_.path(), options_.logs, fs::copy_options::recursive, failed);
-    say(failed ? "the logs of the nodes could not be kept: " + failed.message()
-               : "the logs of the nodes are in " + fs::absolute(options_.logs).string());
+    print(failed ? "the logs of the nodes could not be copied: " + failed.message()
+                 : "the logs of the nodes are in " + fs::absolute(options_.logs).string());
   }
 
   void judge() {
-    Told all;
-    for (const auto& each : told_) {
+    WorkerLog all;
+    for (const auto& each : logs_) {
       auto& records = each->history.records;
       std::move(records.begin(), records.end(), std::back_inserter(all.history.records));
       outcome_.submitted += each->submitted;
       outcome_.completed += each->completed;
-      outcome_.away += each->away;
+      outcome_.unavailable += each->unavailable;
       if (!each->broken.empty()) outcome_.violations.push_back("broken: " + each->broken);
     }
     outcome_.attempts = static_cast<std::size_t>(std::ranges::count_if(
@@ -342,7 +343,7 @@ class Chaos {
   PostgresServer server_;
   const std::string database_ = name_of(server_.make_database());
   std::vector<std::unique_ptr<ChaosNode>> nodes_;
-  std::vector<std::unique_ptr<Told>> told_;  // of each worker that ever was
+  std::vector<std::unique_ptr<WorkerLog>> logs_;  // of every worker, including killed ones
   std::vector<std::shared_ptr<RunningWorker>> workers_;
   std::multimap<MonotonicTime, std::function<void()>> mends_;
   std::unique_ptr<Store> store_;

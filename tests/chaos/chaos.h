@@ -1,5 +1,5 @@
-// Three nodes, PostgreSQL and workers as real processes under load, killed, paused and cut off at random; what they
-// were told is judged by the checker of histories (tests/sim/checker.h).
+// Kills, pauses and disconnects nodes, PostgreSQL and workers at random, all of them real processes under load. The
+// history checker (tests/sim/checker.h) then checks everything that was acknowledged.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +16,28 @@ struct ChaosOptions {
   std::string horae;   // the program
   std::string worker;  // chaos_worker
   Duration duration = std::chrono::seconds(20);
-  std::uint64_t seed = 1;  // of what is done when; what comes of it is up to the machine
+  std::uint64_t seed = 1;  // determines which failures happen when; their effect depends on the machine
   int nodes = 3;
   int workers = 3;
-  std::string logs = "chaos-logs";  // where the logs of the nodes are kept if something is wrong
+  std::string logs = "chaos-logs";  // the logs of the nodes are copied there after a violation
 };
 
 struct ChaosOutcome {
   std::vector<std::string> violations;
   std::size_t submitted = 0;
   std::size_t completed = 0;
-  std::size_t away = 0;      // calls that had to be repeated
-  std::size_t attempts = 0;  // claimed
+  std::size_t unavailable = 0;  // calls that had to be repeated
+  std::size_t attempts = 0;     // claimed
   int node_kills = 0;
   int node_pauses = 0;
   int worker_kills = 0;
   int worker_pauses = 0;
-  int cuts = 0;         // of the wire between a node and PostgreSQL
-  int worker_cuts = 0;  // of the wire between the workers and a node
+  int cuts = 0;         // of the cable between a node and PostgreSQL
+  int worker_cuts = 0;  // of the cable between the workers and a node
   int outages = 0;      // of PostgreSQL
 };
 
-// What happens goes to `log`, a line each. On the main thread.
+// Prints each failure on `log`, one per line. Call it on the main thread.
 ChaosOutcome run_chaos(const ChaosOptions& options, std::ostream& log);
 
 }  // namespace horae::testing

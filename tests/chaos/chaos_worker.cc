@@ -1,7 +1,7 @@
-// chaos_worker work|drain URL...: submits (not when it drains), claims and settles tasks over HTTP at any of the nodes,
-// for ever, in a few threads, and says each thing that a node has acknowledged, as store_worker does. It is meant to be
-// killed and paused at any moment, and so are the nodes: a call without an answer is repeated at another node, with the
-// same ids and tokens.
+// chaos_worker work|drain URL...: submits (unless it drains), claims and settles tasks over HTTP at random nodes,
+// forever, in a few threads, and prints each acknowledgement in the format of store_worker. It is meant to be killed
+// and paused at any moment, and so are the nodes: a call without a response is repeated at another node, with the same
+// ids and tokens.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -28,21 +28,21 @@ constexpr int kBatch = 8;
 constexpr int kPauseMilliseconds = 50;
 constexpr std::string_view kQueue = "chaos";
 
-// Lines of several threads do not mix.
-void say(const std::string& line) {
+// Thread-safe: lines of several threads do not mix.
+void print(const std::string& line) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::cout << line << std::endl;
 }
 
-[[noreturn]] void break_off(const std::string& message) {
-  say("broken " + message.substr(0, message.find('\n')));
+[[noreturn]] void fail(const std::string& message) {
+  print("broken " + message.substr(0, message.find('\n')));
   std::_Exit(1);
 }
 
 std::string_view field(std::string_view object, std::string_view name) {
   const auto members = scan_object(object);
-  if (!members.ok()) break_off("not JSON: " + std::string(object.substr(0, 200)));
+  if (!members.ok()) fail("not JSON: " + std::string(object.substr(0, 200)));
   for (const JsonMember& member : *members) {
     if (member.key == name) return member.value;
   }
@@ -63,8 +63,8 @@ class Worker {
  public:
   Worker(std::vector<std::string> nodes, bool drains) : nodes_(std::move(nodes)), drains_(drains) {}
 
-  void work_for_ever() {
-    owner_ = text(insist("/v1/workers", ""), "id");
+  void work_forever() {
+    owner_ = text(retry("/v1/workers", ""), "id");
     while (true) {
       if (!drains_) submit();
       settle(claim());
@@ -72,23 +72,24 @@ class Worker {
   }
 
  private:
-  // The answer of whichever node gives one.
-  std::string insist(const std::string& path, const std::string& body) {
+  // Repeats an idempotent call at random nodes until one responds with success.
+  std::string retry(const std::string& path, const std::string& body) {
     while (true) {
       const std::string& node = nodes_[static_cast<std::size_t>(random_.unit() * static_cast<double>(nodes_.size()))];
-      const auto answer = http_.send({.method = "POST",
-                                      .url = node + path,
-                                      .headers = {{"content-type", "application/json"}},
-                                      .body = body,
-                                      .timeout = std::chrono::seconds(5)});
-      if (answer.ok() && answer->status < 300) return answer->body;
-      if (answer.ok() && answer->status != 503 && answer->status != 429) break_off(answer->body);
-      say("away " + (answer.ok() ? std::to_string(answer->status) : answer.error().message.substr(0, 80)));
+      const auto response = http_.send({.method = "POST",
+                                        .url = node + path,
+                                        .headers = {{"content-type", "application/json"}},
+                                        .body = body,
+                                        .timeout = std::chrono::seconds(5)});
+      if (response.ok() && response->status < 300) return response->body;
+      if (response.ok() && response->status != 503 && response->status != 429) fail(response->body);
+      print("unavailable " +
+            (response.ok() ? std::to_string(response->status) : response.error().message.substr(0, 80)));
       poll(nullptr, 0, kPauseMilliseconds);
     }
   }
 
-  // Ids of our own, so that a batch that is sent twice makes its tasks once.
+  // The ids are chosen here, so that a repeated batch makes its tasks once.
   void submit() {
     std::vector<std::string> ids;
     std::string body = R"({"tasks":[)";
@@ -96,31 +97,31 @@ class Worker {
       ids.push_back(to_string(ids_.next()));
       body += fmt::format(R"({}{{"id":"{}","queue":"{}","spec":{{"n":{}}}}})", i > 0 ? "," : "", ids.back(), kQueue, i);
     }
-    const std::string answer = insist("/v1/tasks/batch", body + "]}");
-    const auto outcomes = scan_array(field(answer, "outcomes"));
-    if (!outcomes.ok() || outcomes->size() != ids.size()) break_off("not as many outcomes: " + answer);
+    const std::string response = retry("/v1/tasks/batch", body + "]}");
+    const auto outcomes = scan_array(field(response, "outcomes"));
+    if (!outcomes.ok() || outcomes->size() != ids.size()) fail("wrong number of outcomes: " + response);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (text((*outcomes)[i], "id") == ids[i] && field((*outcomes)[i], "problem").empty()) {
-        say("submitted " + ids[i] + " 0");
+        print("submitted " + ids[i] + " 0");
       }
     }
   }
 
   std::vector<Held> claim() {
-    const std::string answer = insist(
+    const std::string response = retry(
         "/v1/claim", fmt::format(R"({{"owner":"{}","queues":["{}"],"max":{},"wait":"1s","lease":"3s","token":"{}"}})",
                                  owner_, kQueue, kBatch, to_string(ids_.next())));
     std::vector<Held> held;
-    const auto tasks = scan_array(field(answer, "tasks"));
-    if (!tasks.ok()) break_off("no tasks: " + answer);
+    const auto tasks = scan_array(field(response, "tasks"));
+    if (!tasks.ok()) fail("no tasks: " + response);
     for (const std::string_view task : *tasks) {
       held.push_back({text(task, "id"), std::atoi(std::string(field(task, "attempt")).c_str())});
-      say(fmt::format("claimed {} {}", held.back().id, held.back().attempt));
+      print(fmt::format("claimed {} {}", held.back().id, held.back().attempt));
     }
     return held;
   }
 
-  // Most complete; some yield, and some are forgotten, so that their leases run out.
+  // Completes most tasks, yields some, and drops a few, so that their leases expire.
   void settle(const std::vector<Held>& held) {
     std::vector<Held> completed;
     std::string body;
@@ -133,15 +134,15 @@ class Worker {
       completed.push_back(yields ? Held{} : each);
     }
     if (body.empty()) return;
-    const std::string answer = insist("/v1/settle", R"({"settlements":[)" + body + "]}");
-    const auto outcomes = scan_array(field(answer, "outcomes"));
-    if (!outcomes.ok() || outcomes->size() != completed.size()) break_off("not as many outcomes: " + answer);
+    const std::string response = retry("/v1/settle", R"({"settlements":[)" + body + "]}");
+    const auto outcomes = scan_array(field(response, "outcomes"));
+    if (!outcomes.ok() || outcomes->size() != completed.size()) fail("wrong number of outcomes: " + response);
     for (std::size_t i = 0; i < completed.size(); ++i) {
       const std::string verdict = text((*outcomes)[i], "verdict");
-      if (verdict == "not_found") break_off("lost: " + std::string((*outcomes)[i]));
+      if (verdict == "not_found") fail("lost: " + std::string((*outcomes)[i]));
       const bool is_accepted = verdict == "accepted" || verdict == "repeated";
       if (is_accepted && !completed[i].id.empty()) {
-        say(fmt::format("completed {} {}", completed[i].id, completed[i].attempt));
+        print(fmt::format("completed {} {}", completed[i].id, completed[i].attempt));
       }
     }
   }
@@ -162,6 +163,6 @@ int main(int argc, char** argv) {
   const bool drains = std::string(argv[1]) == "drain";
   const std::vector<std::string> nodes(argv + 2, argv + argc);
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) threads.emplace_back([&] { Worker(nodes, drains).work_for_ever(); });
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back([&] { Worker(nodes, drains).work_forever(); });
   for (std::thread& thread : threads) thread.join();
 }

@@ -1,4 +1,4 @@
-// horae_chaos [SECONDS [SEED]]: a run of chaos, in which nothing may be lost. Ends with lines `result NAME VALUE`.
+// horae_chaos [SECONDS [SEED]]: injects failures for SECONDS; nothing may be lost. Ends with lines `result NAME VALUE`.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   result("chaos.lives", outcome.completed);
   result("chaos.submitted", outcome.submitted);
   result("chaos.attempts", outcome.attempts);
-  result("chaos.repeated_calls", outcome.away);
+  result("chaos.repeated_calls", outcome.unavailable);
   result("chaos.node_kills", static_cast<std::size_t>(outcome.node_kills));
   result("chaos.node_pauses", static_cast<std::size_t>(outcome.node_pauses));
   result("chaos.worker_kills", static_cast<std::size_t>(outcome.worker_kills));

@@ -1,4 +1,4 @@
-// What the worker that is killed and its judge share: a store by its URL.
+// Opens a store by its URL, for the worker that is killed and for the test that checks it.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace horae::testing {
 
 inline constexpr int kWorkerThreads = 3;  // of one store_worker
 
-// "sqlite:PATH" or "postgresql://...". How durable a PostgreSQL is, is left to the test that starts it.
+// "sqlite:PATH" or "postgresql://...". Does not require a PostgreSQL server to be durable: the test decides that.
 Result<std::unique_ptr<Store>> open_any_store(const std::string& url, const Clock& clock);
 
 }  // namespace horae::testing

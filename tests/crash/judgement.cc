@@ -32,13 +32,13 @@ int kills() {
   return wanted == nullptr ? 200 : std::atoi(wanted);
 }
 
-bool Told::add(const std::string& line) {
+bool WorkerLog::add(const std::string& line) {
   std::istringstream words(line);
   std::string word, id;
   int attempt = 0;
   words >> word >> id >> attempt;
-  if (word == "away") {
-    ++away;
+  if (word == "unavailable") {
+    ++unavailable;
     return false;
   }
   const auto task = parse_uuid(id);
@@ -61,54 +61,54 @@ bool Told::add(const std::string& line) {
   return true;
 }
 
-RunningWorker::RunningWorker(const std::vector<std::string>& argv, Told& told)
-    : told_(told), process_(argv), listener_([this] { listen(); }) {}
+RunningWorker::RunningWorker(const std::vector<std::string>& argv, WorkerLog& log)
+    : log_(log), process_(argv), reader_([this] { read_lines(); }) {}
 
-void RunningWorker::listen() {
+void RunningWorker::read_lines() {
   while (const auto line = process_.read_line()) {
-    const bool acknowledges = told_.add(*line);
+    const bool acknowledges = log_.add(*line);
     const std::lock_guard lock(mutex_);
     acknowledged_ += acknowledges ? 1 : 0;
-    said_.notify_all();
+    changed_.notify_all();
   }
   const std::lock_guard lock(mutex_);
   ended_ = true;
-  said_.notify_all();
+  changed_.notify_all();
 }
 
 bool RunningWorker::wait_for_acknowledgements(std::size_t count) {
   std::unique_lock lock(mutex_);
   const std::size_t wanted = acknowledged_ + count;
-  said_.wait(lock, [&] { return acknowledged_ >= wanted || ended_; });
+  changed_.wait(lock, [&] { return acknowledged_ >= wanted || ended_; });
   return acknowledged_ >= wanted;
 }
 
 void RunningWorker::kill() {
-  if (!listener_.joinable()) return;
+  if (!reader_.joinable()) return;
   process_.send_signal(SIGKILL);
-  listener_.join();
+  reader_.join();
   (void)process_.wait();
 }
 
-void complete_history(Store& store, Told& told, Counts counts) {
-  sim::Ending& ending = told.history.ending;
+void complete_history(Store& store, WorkerLog& log, Counts counts) {
+  sim::Ending& ending = log.history.ending;
   ending.tasks = all_tasks(store);
   if (counts == Counts::kExact) ending.queues = store.queues().queues().value().queues;
 }
 
-void expect_kept(Store& store, Told& told, Counts counts) {
-  complete_history(store, told, counts);
+void expect_kept(Store& store, WorkerLog& log, Counts counts) {
+  complete_history(store, log, counts);
   std::size_t shown = 0;
-  for (const sim::Violation& each : sim::check(told.history)) {
+  for (const sim::Violation& each : sim::check(log.history)) {
     ADD_FAILURE() << each.rule << ": " << each.text;
     if (++shown == 20) break;
   }
-  EXPECT_EQ(told.broken, "");
-  EXPECT_GT(told.submitted, 0U);
-  EXPECT_GT(told.completed, 0U);
-  ::testing::Test::RecordProperty("submitted", static_cast<int>(told.submitted));
-  ::testing::Test::RecordProperty("completed", static_cast<int>(told.completed));
-  ::testing::Test::RecordProperty("away", static_cast<int>(told.away));
+  EXPECT_EQ(log.broken, "");
+  EXPECT_GT(log.submitted, 0U);
+  EXPECT_GT(log.completed, 0U);
+  ::testing::Test::RecordProperty("submitted", static_cast<int>(log.submitted));
+  ::testing::Test::RecordProperty("completed", static_cast<int>(log.completed));
+  ::testing::Test::RecordProperty("unavailable", static_cast<int>(log.unavailable));
 }
 
 }  // namespace horae::testing

@@ -1,4 +1,4 @@
-// What processes on a store were told before they were killed, and whether the store still stands by it.
+// Collects what a store acknowledged to worker processes before they were killed, and checks that the store kept it.
 #pragma once
 
 #include <condition_variable>
@@ -15,58 +15,59 @@
 
 namespace horae::testing {
 
-// How often to kill: 200 times, or as often as HORAE_KILLS says (make soak).
+// The number of kills: HORAE_KILLS, which `make soak` sets, else 200.
 int kills();
 
-// What the store has acknowledged, by the lines of store_worker: as a history, in the order in which its threads spoke,
-// which is not that of the commits.
-struct Told {
+// The acknowledgements that workers have printed (store_worker.cc lists the lines), as a history. Its order is that of
+// the lines, not of the commits.
+struct WorkerLog {
   sim::History history{.in_order = false};
   std::size_t submitted = 0;
   std::size_t completed = 0;
-  std::size_t away = 0;     // calls that were answered by kUnavailable
-  std::string broken = "";  // the last words of a worker that ended by itself
+  std::size_t unavailable = 0;  // calls that failed with kUnavailable
+  std::string broken = "";      // the last line of a worker that ended by itself
 
-  // True if the line tells of something that was acknowledged.
+  // Adds a line. True if it is an acknowledgement.
   bool add(const std::string& line);
 };
 
-// A store_worker, or another that speaks as it does, to which somebody listens all the time.
+// A store_worker, or a program with the same output, whose output a thread reads into `log`.
 //
-// Threads: one at a time. `told` may be looked at after kill() only.
+// Not thread-safe. `log` may be read only after kill().
 class RunningWorker {
  public:
-  RunningWorker(const std::vector<std::string>& argv, Told& told);
+  RunningWorker(const std::vector<std::string>& argv, WorkerLog& log);
   ~RunningWorker() { kill(); }
   RunningWorker(const RunningWorker&) = delete;
   RunningWorker& operator=(const RunningWorker&) = delete;
 
-  // Waits until that much more is acknowledged, counted from now; false if the worker ends first.
+  // Waits for `count` further acknowledgements; false if the worker ends first.
   bool wait_for_acknowledgements(std::size_t count);
 
   void send_signal(int signal) const { process_.send_signal(signal); }
 
-  // kill -9. What it still said before it died counts as well. May be called again.
+  // kill -9. Lines that it printed before it died count. Idempotent.
   void kill();
 
  private:
-  void listen();
+  void read_lines();
 
-  Told& told_;
+  WorkerLog& log_;
   Process process_;
   std::mutex mutex_;
-  std::condition_variable said_;
+  std::condition_variable changed_;
   std::size_t acknowledged_ = 0;  // guarded by mutex_
   bool ended_ = false;            // guarded by mutex_
-  std::thread listener_;
+  std::thread reader_;
 };
 
-// Completes the history by how the store stands.
+// Completes the history with the final state of the store.
 enum class Counts { kExact, kMayLag };
-void complete_history(Store& store, Told& told, Counts counts);
+void complete_history(Store& store, WorkerLog& log, Counts counts);
 
-// Fails the test unless the checker of histories (tests/sim/checker.h) is content: the store knows all that was told,
-// and no attempt was given twice. The counts of a PostgreSQL store may be older than its tasks, so they are not judged.
-void expect_kept(Store& store, Told& told, Counts counts);
+// Fails the test if the history checker (tests/sim/checker.h) finds a violation: the store must have everything that it
+// acknowledged, and no attempt twice. The counts of a PostgreSQL store may lag behind its tasks, so they are not
+// checked.
+void expect_kept(Store& store, WorkerLog& log, Counts counts);
 
 }  // namespace horae::testing

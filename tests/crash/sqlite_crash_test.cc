@@ -1,4 +1,4 @@
-// kill -9 at any moment: nothing acknowledged is lost, and no attempt is given twice.
+// kill -9 at any moment: nothing acknowledged is lost, and no attempt is handed out twice.
 
 #include <gtest/gtest.h>
 
@@ -18,15 +18,15 @@ TEST(SqliteCrash, KillsAtAnyMomentLoseNothingAndRepeatNoAttempt) {
   const TemporaryFolder folder;
   const std::string url = "sqlite:" + folder.path() + "/horae.db";
   SeededRandom random(20261116);
-  Told told;
+  WorkerLog log;
   for (int kill = 0; kill < kills(); ++kill) {
-    RunningWorker worker({STORE_WORKER, url}, told);
+    RunningWorker worker({STORE_WORKER, url}, log);
     ASSERT_TRUE(worker.wait_for_acknowledgements(random.below(60))) << "the worker ended by itself";
   }
 
   const SystemClock clock;
   const auto store = std::move(open_any_store(url, clock)).value();
-  expect_kept(*store, told, Counts::kExact);
+  expect_kept(*store, log, Counts::kExact);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The real binary, started as a person would.
+// The real binary, as a user runs it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,31 +14,31 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Cli, VersionSaysTheVersion) {
+TEST(Cli, PrintsTheVersion) {
   Process horae({HORAE_BINARY, "--version"});
   EXPECT_EQ(horae.read_rest(), "horae " + std::string(version()) + "\n");
   EXPECT_EQ(horae.wait().exit_code, 0);
 }
 
-TEST(Cli, HelpNamesTheCommands) {
+TEST(Cli, HelpListsTheCommands) {
   Process horae({HORAE_BINARY, "--help"});
   EXPECT_THAT(horae.read_rest(), HasSubstr("serve"));
   EXPECT_EQ(horae.wait().exit_code, 0);
 }
 
-TEST(Cli, AnUnknownCommandFailsAndIsNamed) {
+TEST(Cli, FailsOnAnUnknownCommandAndNamesIt) {
   Process horae({HORAE_BINARY, "servve"});
   EXPECT_THAT(horae.read_rest(), HasSubstr("servve"));
   EXPECT_NE(horae.wait().exit_code, 0);
 }
 
-TEST(Cli, NoCommandFailsAndPointsToHelp) {
+TEST(Cli, FailsWithoutACommandAndPointsToHelp) {
   Process horae({HORAE_BINARY});
   EXPECT_THAT(horae.read_rest(), HasSubstr("--help"));
   EXPECT_NE(horae.wait().exit_code, 0);
 }
 
-TEST(Cli, MigrateTellsWhatItDoesAndDoesItOnce) {
+TEST(Cli, MigratePrintsItsStepsAndAppliesThemOnce) {
   const TemporaryFolder folder;
   const std::string store = "sqlite:" + folder.path() + "/horae.db";
   Process dry_run({HORAE_BINARY, "migrate", "--store", store, "--dry-run"});
@@ -54,7 +54,7 @@ TEST(Cli, MigrateTellsWhatItDoesAndDoesItOnce) {
   EXPECT_EQ(second.wait().exit_code, 0);
 }
 
-TEST(Cli, MigrateNamesAStoreThatItDoesNotKnow) {
+TEST(Cli, MigrateRefusesAnUnknownStore) {
   Process horae({HORAE_BINARY, "migrate", "--store", "mysql://x"});
   EXPECT_THAT(horae.read_rest(), HasSubstr("store 'mysql://x': give sqlite:PATH or postgresql://"));
   EXPECT_EQ(horae.wait().exit_code, 1);
@@ -62,7 +62,7 @@ TEST(Cli, MigrateNamesAStoreThatItDoesNotKnow) {
 
 class Serve : public ::testing::TestWithParam<int> {};
 
-TEST_P(Serve, TellsHowToStopItAndStopsCleanlyOnASignal) {
+TEST_P(Serve, PrintsHowToStopItAndStopsCleanlyOnASignal) {
   const TemporaryFolder folder;
   Process horae(
       {HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--store", "sqlite:" + folder.path() + "/horae.db"});
@@ -72,7 +72,7 @@ TEST_P(Serve, TellsHowToStopItAndStopsCleanlyOnASignal) {
   EXPECT_EQ(horae.wait().exit_code, 0);
 }
 
-TEST(Banner, ShowsEachAddressThatItListensAt) {
+TEST(Banner, ShowsEachAddressThatTheNodeListensOn) {
   const TemporaryFolder folder;
   Process horae({HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0,http://127.0.0.1:0", "--store",
                  "sqlite:" + folder.path() + "/horae.db"});
@@ -83,7 +83,7 @@ TEST(Banner, ShowsEachAddressThatItListensAt) {
   EXPECT_THAT(horae.read_rest(), HasSubstr("horae stopped"));
 }
 
-TEST(Demo, PrintsLivesAsTheyHappenAndGoesOnAfterARestart) {
+TEST(Demo, PrintsEventsOfItsTasksAndContinuesAfterARestart) {
   const TemporaryFolder folder;
   const std::vector<std::string> command = {HORAE_BINARY,
                                             "serve",
@@ -100,7 +100,7 @@ TEST(Demo, PrintsLivesAsTheyHappenAndGoesOnAfterARestart) {
   EXPECT_THAT(first.read_rest(), HasSubstr("horae stopped"));
   EXPECT_EQ(first.wait().exit_code, 0);
 
-  Process second(command);  // the same recurring task, not another one
+  Process second(command);  // continues the same recurring task instead of creating another
   ASSERT_TRUE(second.read_until("turn 2 is done"));
   second.send_signal(SIGTERM);
   EXPECT_THAT(second.read_rest(), HasSubstr("horae stopped"));

@@ -1,4 +1,4 @@
-// Several nodes on one PostgreSQL, as real processes, and its bad days.
+// Several nodes on one PostgreSQL, as real processes, and the failure of one.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Polls are long, so that what comes soon comes because somebody told.
+// Polls are long, so that anything that arrives early arrived by a notification.
 class Nodes : public ::testing::Test {
  protected:
   std::unique_ptr<RunningNode> start(std::vector<std::string> more = {}) {
@@ -37,11 +37,11 @@ class Nodes : public ::testing::Test {
   }
 
   static void pause() {
-    Waker nobody;
-    (void)nobody.wait(SystemClock().now() + 20ms);
+    Waker never_woken;
+    (void)never_woken.wait(SystemClock().now() + 20ms);
   }
 
-  // Until each of them lists so many.
+  // Waits until each of them lists `count` nodes.
   static void wait_for_nodes(const std::vector<RunningNode*>& nodes, std::size_t count) {
     for (RunningNode* node : nodes) {
       while (true) {
@@ -69,7 +69,7 @@ class Nodes : public ::testing::Test {
   std::string url_ = server_.make_database();
 };
 
-TEST_F(Nodes, KnowEachOther) {
+TEST_F(Nodes, ListEachOther) {
   const auto one = start();
   const auto two = start();
   const std::string address = two->url().substr(7);
@@ -79,7 +79,7 @@ TEST_F(Nodes, KnowEachOther) {
   wait_for_nodes({one.get()}, 1);
 }
 
-TEST_F(Nodes, ATaskOfOneStartsAtAWorkerThatWaitsAtTheOther) {
+TEST_F(Nodes, ATaskSubmittedAtOneWakesAWorkerThatWaitsAtTheOther) {
   const auto one = start({"--cluster-poll", "2s"});
   const auto two = start({"--cluster-poll", "2s"});
   wait_for_nodes({one.get(), two.get()}, 2);
@@ -90,8 +90,8 @@ TEST_F(Nodes, ATaskOfOneStartsAtAWorkerThatWaitsAtTheOther) {
   EXPECT_THAT(claimed.get(), HasSubstr(id));
 }
 
-// Nothing can be heard through a pooler in transaction mode, so this is by looking alone.
-TEST_F(Nodes, ATaskOfOneReachesAWorkerAtTheOtherBehindPgBouncer) {
+// A pooler in transaction mode passes no notifications, so this works by polling alone.
+TEST_F(Nodes, ATaskSubmittedAtOneReachesAWorkerAtTheOtherBehindPgBouncer) {
   const PgBouncer pooler(server_);
   url_ = pooler.url_of(url_);
   const auto one = start();
@@ -109,30 +109,30 @@ TEST_F(Nodes, ATaskOfOneReachesAWorkerAtTheOtherBehindPgBouncer) {
   EXPECT_THAT(two->stop(), HasSubstr("horae stopped"));
 }
 
-TEST_F(Nodes, EventsOfOneAreReadAtTheOther) {
+TEST_F(Nodes, EventsOfOneAreStreamedByTheOther) {
   const auto one = start();
   const auto two = start();
   wait_for_nodes({one.get(), two.get()}, 2);
   constexpr std::string_view kResync = "event: resync\n";
   constexpr std::string_view kTask = R"("state":"ready","queue":"mail"})";
   HttpClient reader;
-  std::string heard;
-  std::size_t looked_up_to = 0;
-  // A `resync` says that something may be missing up to now: that a node has just begun to hear the others, or that
-  // another has just learnt of the reader. After the last one everything is told.
+  std::string received;
+  std::size_t scanned = 0;
+  // A `resync` means that earlier events may be missing: a node has just begun to listen to the rest, or another node
+  // has just learnt that this one has a reader. After the last `resync` every event arrives.
   const auto take = [&](std::string_view piece) {
-    heard += piece;
-    for (std::size_t at = 0; (at = heard.find(kResync, looked_up_to)) != std::string::npos;) {
-      looked_up_to = at + kResync.size();
+    received += piece;
+    for (std::size_t at = 0; (at = received.find(kResync, scanned)) != std::string::npos;) {
+      scanned = at + kResync.size();
       submit(*one, R"({"queue":"mail","spec":{}})");
     }
-    return heard.find(kTask) == std::string::npos;
+    return received.find(kTask) == std::string::npos;
   };
   (void)reader.send({.url = two->url() + "/v1/events", .timeout = 30s, .take = take});
-  EXPECT_THAT(heard, HasSubstr(std::string(kTask)));
+  EXPECT_THAT(received, HasSubstr(std::string(kTask)));
 }
 
-TEST_F(Nodes, SayWhyATaskWaits) {
+TEST_F(Nodes, ExplainWhyATaskWaits) {
   const auto node = start();
   const std::string id = submit(*node, R"({"queue":"mail","spec":{}})");
   const std::string path = "/v1/tasks/" + id + "/explain";
@@ -143,7 +143,7 @@ TEST_F(Nodes, SayWhyATaskWaits) {
   EXPECT_THAT(node->get(path).body, HasSubstr("scheduler_stopped"));
 }
 
-TEST_F(Nodes, TakeTokensWithTheirRolesAndQueues) {
+TEST_F(Nodes, EnforceRolesAndQueuesOfTokens) {
   const auto one = start();
   const auto two = start({"--http-require-token", "true"});
   wait_for_nodes({one.get()}, 2);
@@ -151,7 +151,7 @@ TEST_F(Nodes, TakeTokensWithTheirRolesAndQueues) {
   const NetResponse made = one->post("/v1/tokens", R"({"name":"build","role":"submit","queues":["mail.*"]})");
   ASSERT_EQ(made.status, 201) << made.body;
   const std::string token = text_in(made.body, "token");
-  // The other node learns of it with its next look.
+  // The other node learns of the token at its next poll.
   while (two->call("GET", "/v1/queues", "", token).status == 401) pause();
   EXPECT_EQ(two->call("POST", "/v1/tasks", R"({"queue":"mail.a","spec":{}})", token).status, 201);
   EXPECT_EQ(two->call("POST", "/v1/tasks", R"({"queue":"other","spec":{}})", token).status, 403);
@@ -164,7 +164,7 @@ TEST_F(Nodes, TakeTokensWithTheirRolesAndQueues) {
   while (two->call("GET", "/v1/queues", "", token).status != 401) pause();
 }
 
-TEST_F(Nodes, OneThatIsKilledLeavesItsTasksToTheOthers) {
+TEST_F(Nodes, TakeOverTheTasksOfAKilledNode) {
   auto one = start({"--slots-queues", "work", "--slots-lease", "1s"});
   const auto two = start({"--monitor-poll", "100ms"});
   const std::string id = submit(*one, R"({"queue":"work","spec":{"run":"sleep","for":"1h"}})");

@@ -1,4 +1,4 @@
-// Very many connections to a real node, in a process of its own, since client and server need a file for each.
+// Very many connections to a real node, in a separate process, since client and server need a file for each.
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -18,15 +18,15 @@ namespace horae::testing {
 namespace {
 
 constexpr std::size_t kCrowd = 10'000;
-constexpr int kMostTries = 10'000;         // to get into the place of one that left
-constexpr rlim_t kFiles = kCrowd + 1'000;  // of either side, with all else that it opens
+constexpr int kMostTries = 10'000;         // to connect in place of a connection that was closed
+constexpr rlim_t kFiles = kCrowd + 1'000;  // for client or server, including its other files
 
-// As many as this process may open without special rights; the node does the same by itself.
+// Raises the limit of open files as far as possible without privileges; the node does the same by itself.
 rlim_t raise_limit_of_files() {
   rlimit limit{};
-  HORAE_CHECK(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "a process has limits");
+  HORAE_CHECK(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "getrlimit() must work");
   limit.rlim_cur = limit.rlim_max;
-  HORAE_CHECK(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "a limit can be moved up to the hard one");
+  HORAE_CHECK(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "a soft limit may be raised up to the hard limit");
   return limit.rlim_cur;
 }
 
@@ -46,9 +46,9 @@ constexpr bool counts_memory_of_sanitizers() {
 #endif
 }
 
-TEST(Crowd, OfTenThousandIdleConnectionsCostsLittleAndHindersNobody) {
+TEST(Crowd, TenThousandIdleConnectionsCostLittleMemoryAndSlowNoCall) {
   const rlim_t files = raise_limit_of_files();
-  if (files < kFiles) GTEST_SKIP() << "at most " << files << " files may be open here, and it takes " << kFiles;
+  if (files < kFiles) GTEST_SKIP() << "the limit of open files is " << files << ", and the test needs " << kFiles;
   const TemporaryFolder folder;
   RunningNode node({"--data", folder.path(), "--http-listen", "127.0.0.1:0", "--http-max-connections",
                     std::to_string(kCrowd + 1), "--http-idle-timeout", "1h", "--log-level", "off"});
@@ -62,7 +62,7 @@ TEST(Crowd, OfTenThousandIdleConnectionsCostsLittleAndHindersNobody) {
     ASSERT_EQ(idle.back().call("GET", "/healthz").status, 200) << "connection " << i;
   }
 
-  // Of the client that is there since before, and of one in the crowd; for another one there is no room.
+  // An earlier client and one of the crowd are served; a further connection is refused.
   EXPECT_EQ(text_in(node.get("/v1/tasks/" + id).body, "id"), id);
   EXPECT_EQ(idle.back().call("GET", "/v1/tasks/" + id).status, 200);
   EXPECT_EQ(TestClient(port).call("GET", "/healthz").status, 503);

@@ -25,14 +25,14 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Mounts of this process and its children are their own from now on, and gone with them. As root a namespace of mounts
-// is enough; else one of users gives the right to mount.
+// Gives this process and its children a private mount namespace, which ends with them. Without root, a user namespace
+// gives the permission to mount.
 bool has_own_mounts() {
   return ::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
          ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
-// A disk of a few megabytes. For a process with its own mounts.
+// A disk of a few megabytes. Needs a private mount namespace.
 class SmallDisk {
  public:
   explicit SmallDisk(std::string path) : path_(std::move(path)) {
@@ -42,7 +42,7 @@ class SmallDisk {
   bool is_mounted() const { return is_mounted_; }
   const std::string& path() const { return path_; }
 
-  // Takes what room is left, and gives it back.
+  // Fills the remaining space; make_room() frees it.
   void fill() const {
     std::ofstream filler(filler_path(), std::ios::binary);
     const std::string page(4096, 'x');
@@ -72,7 +72,7 @@ void live_through_a_full_disk(const std::string& folder) {
   for (int i = 0; i < 10; ++i) acknowledged.push_back(text_in(submit(node, std::to_string(i)).body, "id"));
 
   disk.fill();
-  // What SQLite has reserved already still takes a few.
+  // Space that SQLite has already allocated still holds a few.
   NetResponse answer;
   std::string refused;
   while (acknowledged.size() < 1'000) {
@@ -97,8 +97,8 @@ void live_through_a_full_disk(const std::string& folder) {
   EXPECT_THAT(node.stop(), HasSubstr("horae stopped"));
 }
 
-// In a child, so that the mount is its own.
-TEST(FullDisk, RefusesNewWorkShowsTheOldAndRecoversByItself) {
+// In a child process, so that the mount is private.
+TEST(FullDisk, RefusesNewTasksServesReadsAndRecoversByItself) {
   const TemporaryFolder folder;
   std::fflush(nullptr);
   const pid_t child = ::fork();
@@ -110,7 +110,7 @@ TEST(FullDisk, RefusesNewWorkShowsTheOldAndRecoversByItself) {
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "what the child found is above";
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the failures of the child process are above";
 }
 
 }  // namespace

@@ -27,12 +27,13 @@ constexpr int kSubmitters = 2;
 constexpr int kWorkers = 4;
 constexpr int kHolders = 4;
 constexpr Duration kBetweenSubmits = 10ms;
-constexpr Duration kBetweenBeats = 3s;  // less often than leases are looked at, so that an expired one is seen first
+constexpr Duration kBetweenBeats =
+    3s;  // longer than the monitor's interval, so that it would notice an expired lease first
 constexpr Duration kAfterRefusal = 50ms;
 
 void pause(Duration time) {
-  Waker nobody;
-  (void)nobody.wait(SystemClock().now() + time);
+  Waker never_woken;
+  (void)never_woken.wait(SystemClock().now() + time);
 }
 
 int attempt_in(const std::string& claimed) {
@@ -56,7 +57,7 @@ class Load::Caller {
     return true;
   }
 
-  // The id of a task; empty if none came.
+  // The id of the claimed task; empty if there was none.
   std::string claim(const std::string& queue) {
     if (owner_.empty()) owner_ = text_in(call("/v1/workers", "").value_or(""), "id");
     const std::string claimed =
@@ -71,20 +72,20 @@ class Load::Caller {
     return id;
   }
 
-  // For the task that was claimed last. A beat that is refused is not made again: the next one comes in time.
+  // A heartbeat for the task that was claimed last. A refused one is not repeated: the next one is early enough.
   bool beat(const std::string& id) {
     const auto answer = call_once("/v1/settle", settlement("heartbeat", id));
-    return answer && is_taken(*answer);
+    return answer && is_accepted(*answer);
   }
   void complete(const std::string& id) {
     const auto answer = call("/v1/settle", settlement("complete", id));
-    if (!answer || !is_taken(*answer)) return;
+    if (!answer || !is_accepted(*answer)) return;
     const std::lock_guard lock(load_.mutex_);
     load_.report_.completed.insert(id);
   }
 
  private:
-  // The body of the answer; nothing if the call was refused.
+  // The body of the response; nothing if the call was refused.
   std::optional<std::string> call_once(const std::string& path, const std::string& body) {
     const std::string& node = load_.nodes_[load_.next_node_++ % load_.nodes_.size()];
     auto answer = http_.send(
@@ -94,7 +95,7 @@ class Load::Caller {
     return std::nullopt;
   }
 
-  // The same, made again after a refusal; nothing if the load is given up.
+  // Repeats a refused call until it succeeds; nothing if the load is abandoned.
   std::optional<std::string> call(const std::string& path, const std::string& body) {
     while (!load_.is_given_up_) {
       if (auto answer = call_once(path, body)) return answer;
@@ -108,7 +109,7 @@ class Load::Caller {
                        event, id, attempt_, owner_);
   }
 
-  bool is_taken(const std::string& answer) {
+  bool is_accepted(const std::string& answer) {
     const std::string verdict = text_in(answer, "verdict");
     if (verdict == "accepted" || verdict == "repeated") return true;
     const std::lock_guard lock(load_.mutex_);
@@ -123,7 +124,7 @@ class Load::Caller {
     } else if (answer.ok()) {
       load_.report_.surprises.push_back(fmt::format("{}: {} {}", path, answer->status, answer->body));
     } else {
-      load_.report_.surprises.push_back(fmt::format("{}: no answer: {}", path, answer.error().message));
+      load_.report_.surprises.push_back(fmt::format("{}: no response: {}", path, answer.error().message));
     }
   }
 
@@ -165,7 +166,7 @@ void Load::hold_a_task(int number) {
   if (!caller.submit("held")) return;
   std::string id;
   while (id.empty() && works_) id = caller.claim("held");
-  pause(kBetweenBeats * number / kHolders);  // so that they do not all beat at the same moment
+  pause(kBetweenBeats * number / kHolders);  // spreads the heartbeats
   for (bool has_beaten = false; submits_;) {
     pause(kBetweenBeats);
     if (!caller.beat(id) || has_beaten) continue;

@@ -1,4 +1,4 @@
-// Clients and workers that call nodes all the time, and remember what they were told.
+// Clients and workers that call nodes continuously and record the responses.
 #pragma once
 
 #include <atomic>
@@ -15,38 +15,38 @@
 namespace horae::testing {
 
 struct LoadReport {
-  std::set<std::string> acknowledged;  // ids of tasks that a node has taken
-  std::map<std::string, int> claims;   // how often somebody got "ID attempt N"
-  std::set<std::string> completed;     // ids of tasks whose completion was taken
-  std::size_t refusals = 0;            // answers 503 that say when to come again
-  std::vector<std::string> surprises;  // any other answer that is not a success, and calls without an answer
+  std::set<std::string> acknowledged;  // ids of tasks that a node has accepted
+  std::map<std::string, int> claims;   // how often "ID attempt N" was handed out
+  std::set<std::string> completed;     // ids of tasks whose completion was accepted
+  std::size_t refusals = 0;            // 503 with Retry-After
+  std::vector<std::string> surprises;  // any other response that is not a success, and calls without a response
 };
 
-// Some of its threads submit tasks to the queue "busy", others claim and complete them. A few hold a task of the queue
-// "held" each and beat for it with leases of ten seconds, until finish(). Each call goes to the next of the nodes; one
-// that is refused is made again, with the same id or token, until it is answered.
+// Some of its threads submit tasks to the queue "busy", some claim and complete them. A few hold one task each of the
+// queue "held" and send heartbeats for leases of ten seconds, until finish(). Calls use the nodes in turn; a refused
+// call is repeated with the same id or token until it succeeds.
 //
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 class Load {
  public:
   explicit Load(std::vector<std::string> nodes);  // their URLs
-  ~Load();                                        // without finish(): calls that are refused are given up
+  ~Load();                                        // without finish(): abandons refused calls
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Starts all threads and waits until each task of "held" is held and was beaten for: by then the nodes watch leases.
+  // Starts all threads and waits until each task of "held" has had a heartbeat: by then the nodes monitor leases.
   void start();
 
-  // Waits until that many more tasks have ended, counted from now; false if they do not within a minute.
+  // Waits for `count` further tasks to end; false if that takes over a minute.
   bool wait_for_completions(std::size_t count);
 
-  // Submits nothing more, waits until all tasks have ended, and ends the threads. False if that takes over a minute.
+  // Stops submitting, waits until all tasks have ended, and joins the threads. False if that takes over a minute.
   bool finish();
 
   LoadReport report() const;
 
  private:
-  class Caller;  // a thread's way to the nodes
+  class Caller;  // the client of one thread
 
   void submit_tasks();
   void complete_tasks();
@@ -69,8 +69,8 @@ class Load {
   std::vector<std::thread> workers_;
 };
 
-// Fails the test unless all went as a client may expect on any day: no answer but success or a refusal, each task that
-// was taken has ended, in its first attempt, and no attempt was given out twice.
+// Fails the test unless every response was a success or a refusal, each accepted task ended in its first attempt, and no
+// attempt was handed out twice.
 void expect_each_ended_once(const LoadReport& report, RunningNode& node);
 
 }  // namespace horae::testing

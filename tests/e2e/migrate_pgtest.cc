@@ -1,4 +1,4 @@
-// The real binary on a PostgreSQL of its own.
+// The real binary on a private PostgreSQL.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(MigratePostgres, TellsWhatItDoesAndDoesItOnce) {
+TEST(MigratePostgres, PrintsItsStepsAndAppliesThemOnce) {
   PostgresServer server({.durable = false, .settings = {}});
   Process dry_run({HORAE_BINARY, "migrate", "--store", server.url(), "--dry-run"});
   EXPECT_THAT(dry_run.read_rest(), HasSubstr("would apply 0001 tasks"));
@@ -44,7 +44,7 @@ TEST(MigratePostgres, NeverPrintsAPassword) {
   EXPECT_EQ(in_option.wait().exit_code, 0);
 }
 
-TEST(MigratePostgres, FailsClearlyWhenTheServerIsAway) {
+TEST(MigratePostgres, FailsClearlyWhenTheServerIsDown) {
   PostgresServer server({.durable = false, .settings = {}});
   server.stop();
   Process horae({HORAE_BINARY, "migrate", "--store", server.url()});

@@ -1,5 +1,5 @@
-// The line of docs/reference/names.md that those who know the task management system type first, exactly as it is printed: also
-// with its port, which is Horae's own default. So the node gets a network of its own, in which no port is taken.
+// The first command of docs/reference/names.md, exactly as printed, including its port, which is Horae's default. So the node
+// runs in a network namespace of its own, in which no port is taken.
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 
 bool is_root() { return ::geteuid() == 0; }
 
-// `command` in a new network; who is not root becomes it, inside a namespace of users.
+// `command` in a new network namespace; without root, inside a user namespace that makes this user root.
 std::vector<std::string> in_new_network(const std::string& command) {
   return {"/usr/bin/unshare", is_root() ? "-n" : "-rn", "/bin/bash", "-c", "ip link set lo up && exec " + command};
 }
@@ -33,7 +33,7 @@ class NamesPage : public ::testing::Test {
     EXPECT_THAT(node_.read_rest(), HasSubstr("horae stopped"));
   }
 
-  // What a command prints in the node's network; it must not fail.
+  // The output of a command in the node's network namespace, which must not fail.
   std::string shell(const std::string& command) const {
     const std::string pid = std::to_string(node_.pid());
     std::vector<std::string> argv = {"/usr/bin/nsenter", "-t", pid, "-n"};

@@ -1,4 +1,4 @@
-// A node as a real process, spoken to over real sockets, on any store.
+// A node as a real process, called over real sockets, on any store.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 
 namespace horae::testing {
 
-// A store that exists as long as this does.
+// A store that lives as long as this object.
 class NodeStore {
  public:
   virtual ~NodeStore() = default;
@@ -32,9 +32,9 @@ class NodeOn : public ::testing::TestWithParam<NodeStoreMaker> {
   NodeOn();
   ~NodeOn() override;
 
-  // The constructor has started the node once, without further flags.
+  // Starts the node again. The constructor has started it once, without further flags.
   void start(const std::vector<std::string>& more = {});
-  void stop();  // by SIGTERM; it must end cleanly
+  void stop();  // by SIGTERM; checks that it ends cleanly
   void kill();  // by SIGKILL
 
   const std::string& url() const { return node_->url(); }
@@ -45,11 +45,11 @@ class NodeOn : public ::testing::TestWithParam<NodeStoreMaker> {
   NetResponse get(const std::string& path) { return call("GET", path); }
   NetResponse post(const std::string& path, const std::string& body = {}) { return call("POST", path, body); }
 
-  std::string submit(const std::string& body);  // answers the id
+  std::string submit(const std::string& body);  // returns the id
   std::string state_of(const std::string& id);  // "ready"
   void wait_for(const std::string& id, const std::string& state);
 
-  // One settlement; answers the whole reply.
+  // Sends one settlement and returns the whole response.
   std::string settle(const std::string& id, int attempt, const std::string& owner, const std::string& event,
                      const std::string& more = {});
 

@@ -48,8 +48,8 @@ std::string NodeOn::submit(const std::string& body) {
 std::string NodeOn::state_of(const std::string& id) { return text_in(get("/v1/tasks/" + id).body, "state"); }
 
 void NodeOn::wait_for(const std::string& id, const std::string& state) {
-  Waker nobody;
-  while (state_of(id) != state) nobody.wait(SystemClock().now() + 20ms);
+  Waker never_woken;
+  while (state_of(id) != state) never_woken.wait(SystemClock().now() + 20ms);
 }
 
 std::string NodeOn::settle(const std::string& id, int attempt, const std::string& owner, const std::string& event,
@@ -63,7 +63,7 @@ std::string NodeOn::settle(const std::string& id, int attempt, const std::string
 
 namespace {
 
-TEST_P(NodeOn, ALifeByPlainCalls) {
+TEST_P(NodeOn, RunsATaskFromSubmitToCompletion) {
   const std::string worker = text_in(post("/v1/workers").body, "id");
   const std::string id = submit(R"({"queue":"mail","key":"k-1","priority":7,"spec":{"n":1.50,"n":2}})");
   const std::string claimed = post("/v1/claim", R"({"owner":")" + worker + R"(","queues":["mail"]})").body;
@@ -78,7 +78,7 @@ TEST_P(NodeOn, ALifeByPlainCalls) {
   EXPECT_EQ(text_in(get("/v1/queues/mail/keys/k-1").body, "id"), id);
 }
 
-TEST_P(NodeOn, ASubmitThatIsRepeatedMakesOneTask) {
+TEST_P(NodeOn, ARepeatedSubmitMakesOneTask) {
   const std::string body = R"({"queue":"mail","key":"once","spec":{}})";
   const std::string id = submit(body);
   const NetResponse again = post("/v1/tasks", body);
@@ -87,7 +87,7 @@ TEST_P(NodeOn, ASubmitThatIsRepeatedMakesOneTask) {
   EXPECT_EQ(post("/v1/tasks", R"({"queue":"mail","key":"once","spec":[]})").status, 409);
 }
 
-TEST_P(NodeOn, RefusalsSayWhy) {
+TEST_P(NodeOn, ExplainsRefusals) {
   EXPECT_EQ(get("/v1/tasks/nonsense").status, 400);
   EXPECT_EQ(get("/v1/tasks/00000000-0000-0000-0000-000000000001").status, 404);
   EXPECT_EQ(post("/v1/tasks", "{").status, 400);
@@ -98,7 +98,7 @@ TEST_P(NodeOn, RefusalsSayWhy) {
   EXPECT_THAT(settle(id, 1, "worker-77", "complete"), HasSubstr("wrong_state"));
 }
 
-TEST_P(NodeOn, TheNodesOwnSlotsRunTheSeedsTasks) {
+TEST_P(NodeOn, TheNodesOwnSlotsRunSleepTasks) {
   const NetResponse answer = post("/tasks", R"({"command":"50ms"})");
   EXPECT_THAT(answer.body, HasSubstr(R"("status":"SCHEDULED")"));
   const std::string id = text_in(answer.body, "id");
@@ -107,16 +107,16 @@ TEST_P(NodeOn, TheNodesOwnSlotsRunTheSeedsTasks) {
   EXPECT_THAT(get("/tasks").body, HasSubstr(id));
 }
 
-TEST_P(NodeOn, ARunningTaskIsCancelledAndARecurringOneComesBack) {
+TEST_P(NodeOn, CancelsARunningTaskAndRepeatsARecurringOne) {
   const std::string slow = submit(R"({"queue":"demo","spec":{"run":"sleep","for":"1h"}})");
   const std::string again = submit(R"({"queue":"demo","recurring":"20ms","spec":{"run":"sleep","for":"1ms"}})");
   wait_for(slow, "running");
   EXPECT_EQ(post("/v1/tasks/" + slow + "/cancel", R"({"reason":"enough"})").status, 200);
-  Waker nobody;
-  while (get("/v1/scheduler").body.find(slow) != std::string::npos) nobody.wait(SystemClock().now() + 20ms);
+  Waker never_woken;
+  while (get("/v1/scheduler").body.find(slow) != std::string::npos) never_woken.wait(SystemClock().now() + 20ms);
   EXPECT_THAT(get("/v1/tasks/" + slow).body, HasSubstr(R"("cancel_reason":"enough")"));
   while (get("/v1/tasks/" + again).body.find(R"("attempt":3)") == std::string::npos) {
-    nobody.wait(SystemClock().now() + 5ms);
+    never_woken.wait(SystemClock().now() + 5ms);
   }
   EXPECT_EQ(post("/v1/tasks/" + again + "/cancel").status, 200);
 }
@@ -132,18 +132,18 @@ TEST_P(NodeOn, AYieldKeepsTheCheckpointAndCostsNoTry) {
               AllOf(HasSubstr(R"("_typ":"TaskYield")"), HasSubstr(R"("state":"completed")")));
 }
 
-TEST_P(NodeOn, WhatHasEndedGoesWhenItsRetentionIsOver) {
+TEST_P(NodeOn, PurgesEndedTasksAfterTheirRetention) {
   const std::string kept = submit(R"({"queue":"kept","spec":{}})");
   const std::string gone = submit(R"({"queue":"gone","spec":{}})");
   EXPECT_EQ(call("PATCH", "/v1/queues/gone", R"({"retention":"0s"})").status, 200);
   EXPECT_EQ(post("/v1/tasks/" + kept + "/cancel").status, 200);
   EXPECT_EQ(post("/v1/tasks/" + gone + "/cancel").status, 200);
-  Waker nobody;
-  while (get("/v1/tasks/" + gone).status != 404) nobody.wait(SystemClock().now() + 20ms);
+  Waker never_woken;
+  while (get("/v1/tasks/" + gone).status != 404) never_woken.wait(SystemClock().now() + 20ms);
   EXPECT_EQ(state_of(kept), "cancelled");
 }
 
-TEST_P(NodeOn, PausedQueuesAndAStoppedSchedulerGiveNothing) {
+TEST_P(NodeOn, PausedQueuesAndAStoppedSchedulerHandOutNothing) {
   const std::string claim = R"({"owner":"worker-9","queues":["mail"]})";
   (void)submit(R"({"queue":"mail","spec":{}})");
   EXPECT_EQ(post("/v1/queues/mail/pause").status, 200);
@@ -169,20 +169,20 @@ print(json.dumps(call("/v1/settle", {"settlements": [{"event": "complete", "id":
 )";
 
 void wait_until_stopped(pid_t pid) {
-  Waker nobody;
+  Waker never_woken;
   while (true) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
     const std::string text((std::istreambuf_iterator<char>(status)), std::istreambuf_iterator<char>());
     if (text.find("State:\tT") != std::string::npos) return;
-    nobody.wait(SystemClock().now() + 5ms);
+    never_woken.wait(SystemClock().now() + 5ms);
   }
 }
 
-TEST_P(NodeOn, AWorkerThatWasStoppedPastItsLeaseIsRefusedAndItsResultKeptAsEvidence) {
+TEST_P(NodeOn, RefusesALateResultAndKeepsItInTheHistory) {
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   Process worker({"/usr/bin/python3", "-c", kSlowWorker, url()});
   ASSERT_TRUE(worker.read_until("claimed"));
-  wait_until_stopped(worker.pid());  // it does so by itself, so that it is not quicker than we are
+  wait_until_stopped(worker.pid());  // the worker stops itself, so that it cannot outrun the test
   wait_for(id, "ready");
   worker.send_signal(SIGCONT);
   EXPECT_THAT(worker.read_rest(), AllOf(HasSubstr("\"wrong_state\""),
@@ -192,7 +192,7 @@ TEST_P(NodeOn, AWorkerThatWasStoppedPastItsLeaseIsRefusedAndItsResultKeptAsEvide
                     ContainsRegex(R"(\{"_typ":"TaskLateResult","worker":"worker-slow"[^}]*"attempt":1)")));
 }
 
-TEST_P(NodeOn, AWorkerThatWasStoppedDoesNotDisturbTheOneThatHoldsTheTaskNow) {
+TEST_P(NodeOn, ALateResultDoesNotAffectTheNextAttempt) {
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   Process worker({"/usr/bin/python3", "-c", kSlowWorker, url()});
   ASSERT_TRUE(worker.read_until("claimed"));
@@ -208,27 +208,27 @@ TEST_P(NodeOn, AWorkerThatWasStoppedDoesNotDisturbTheOneThatHoldsTheTaskNow) {
                     HasSubstr(R"("result":"the second")"), HasSubstr(R"("state":"completed")")));
 }
 
-TEST_P(NodeOn, ANodeThatStopsYieldsAndGoesOnAfterItsRestart) {
+TEST_P(NodeOn, YieldsItsTasksWhenStoppedAndContinuesAfterARestart) {
   const std::string id = submit(R"({"queue":"demo","spec":{"run":"sleep","for":"300ms"}})");
   wait_for(id, "running");
   stop();
   start();
   wait_for(id, "completed");
-  // A claim that was under way when the node stopped may have taken it once more, and given it back.
+  // A claim in progress when the node stopped may have claimed it once more and released it.
   EXPECT_THAT(
       get("/v1/tasks/" + id).body,
       AllOf(ContainsRegex(R"("attempt":[23],"tries":0)"),
             ContainsRegex(R"(TaskAssignment[^}]*"attempt":1\}.*TaskYield[^}]*"attempt":1[,}].*TaskAssignment)")));
 }
 
-TEST_P(NodeOn, ANodeThatIsKilledLosesNothing) {
+TEST_P(NodeOn, LosesNothingWhenKilled) {
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   kill();
   start();
   EXPECT_EQ(state_of(id), "ready");
 }
 
-TEST_P(NodeOn, TellsHowItIs) {
+TEST_P(NodeOn, ReportsItsHealth) {
   EXPECT_EQ(get("/healthz").status, 200);
   EXPECT_EQ(get("/readyz").status, 200);
   (void)submit(R"({"queue":"mail","spec":{}})");

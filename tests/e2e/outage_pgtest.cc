@@ -1,4 +1,4 @@
-// PostgreSQL goes away under load, and comes back or has a successor.
+// PostgreSQL fails under load, and comes back or is replaced by its standby.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -17,9 +17,9 @@ namespace {
 
 using std::literals::operator""s;
 
-constexpr std::size_t kSome = 100;  // tasks, to see that work goes on
+constexpr std::size_t kSome = 100;  // tasks, to see that work continues
 
-// Two nodes on one store, and others who call them. Nobody reads the logs, so there are none: a full pipe stops a node.
+// Two nodes on one store, under load. They log nothing: no thread reads the pipe, and a full pipe would block a node.
 struct LoadedNodes {
   explicit LoadedNodes(const std::string& url) : one(flags(url)), two(flags(url)) { load.start(); }
 
@@ -28,7 +28,7 @@ struct LoadedNodes {
             "--log-level", "off", "--http-listen",           "127.0.0.1:0"};
   }
 
-  // Until both say that they are ready, or both that they are not.
+  // Waits until /readyz of both nodes has that status.
   void wait_for_readiness(int status) {
     EXPECT_TRUE(wait_until([&] { return one.get("/readyz").status == status; }));
     EXPECT_TRUE(wait_until([&] { return two.get("/readyz").status == status; }));
@@ -39,16 +39,16 @@ struct LoadedNodes {
   Load load{{one.url(), two.url()}};
 };
 
-// Three times as long as the leases of those who hold tasks.
-TEST(Outage, OfThirtySecondsCostsNoTaskAndNoAttempt) {
+// The outage takes three times as long as the leases of the held tasks.
+TEST(Outage, ThirtySecondsCostNoTaskAndNoAttempt) {
   PostgresServer server({.durable = false, .settings = {}});
   LoadedNodes nodes(server.url());
   ASSERT_TRUE(nodes.load.wait_for_completions(kSome));
 
   server.stop();
   nodes.wait_for_readiness(503);
-  Waker nobody;
-  (void)nobody.wait(SystemClock().now() + 30s);
+  Waker never_woken;
+  (void)never_woken.wait(SystemClock().now() + 30s);
   nodes.wait_for_readiness(503);
   EXPECT_EQ(nodes.one.get("/healthz").status, 200);
   server.start();
@@ -61,8 +61,8 @@ TEST(Outage, OfThirtySecondsCostsNoTaskAndNoAttempt) {
   expect_each_ended_once(report, nodes.two);
 }
 
-// The nodes know both servers, as docs/operate/failures.md asks for.
-TEST(Outage, OfAPrimaryEndsWithItsStandbyInItsPlace) {
+// The URL of the nodes names both servers, as docs/operate/failures.md recommends.
+TEST(Outage, EndsWhenTheStandbyIsPromoted) {
   PostgresServer primary;
   const auto standby = primary.make_standby(true);
   LoadedNodes nodes(fmt::format("postgresql://horae@127.0.0.1:{},127.0.0.1:{}/horae?target_session_attrs=read-write",

@@ -1,4 +1,4 @@
-// The commands that a page of docs/ shows, so that tests can run them as they are printed.
+// The commands in a page of docs/, so that tests can run them as printed.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace horae::testing {
 
-// The blocks of a page ("start/quickstart.md") in one language ("sh"), in order.
+// The code blocks of a page ("start/quickstart.md") in one language ("sh"), in order.
 std::vector<std::string> blocks_of(const std::string& page, const std::string& language);
 
 }  // namespace horae::testing

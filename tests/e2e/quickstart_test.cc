@@ -1,10 +1,12 @@
-// docs/start/quickstart.md and the session of README.md, block by block, against the real binary. Only the port is
-// another one.
+// docs/start/quickstart.md, the session of README.md and docs/operate/metrics.md, against the real binary. Only the port
+// differs.
 
 #include <gmock/gmock.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -64,7 +66,7 @@ class Quickstart : public ::testing::Test {
 
   std::string with_port(const std::string& text) const { return std::regex_replace(text, std::regex("3369"), port_); }
 
-  // What a block of shell prints; it must not fail.
+  // The output of a shell block, which must not fail.
   std::string shell(const std::string& block) const {
     const std::string set_up =
         "set -e; export HORAE_NODE=http://127.0.0.1:" + port_ + "; horae() { '" HORAE_BINARY "' \"$@\"; }; ";
@@ -91,7 +93,7 @@ TEST_F(Quickstart, EachBlockWorksAsPrinted) {
 
   Process worker({"/usr/bin/python3", "-c", with_port(pythons[0])});
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
-  // The worker is asked for again only after its completion was taken.
+  // The second mail comes only after the completion of the first was accepted.
   shell(shells[2]);
   EXPECT_TRUE(worker.read_until("a mail to ada@example.org"));
   worker.send_signal(SIGKILL);
@@ -110,6 +112,21 @@ TEST_F(Quickstart, SessionOfTheReadmeIsWhatTheProgramPrints) {
     if (std::smatch found; std::regex_search(said, found, kId)) last_id = found[0];
   }
   EXPECT_THAT(shell("horae queue list"), ContainsRegex("mail +1 "));
+}
+
+TEST_F(Quickstart, EveryMetricIsDocumented) {
+  shell("horae task submit demo --sleep 1ms --wait");
+  std::ifstream file(HORAE_SOURCE_DIR "/docs/operate/metrics.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream lines(shell("curl -sS $HORAE_NODE/metrics"));
+  int metrics = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("# HELP ")) continue;
+    const std::string name = line.substr(7, line.find(' ', 7) - 7);
+    EXPECT_THAT(page, ContainsRegex("`" + name + "[{`]"));
+    ++metrics;
+  }
+  EXPECT_GT(metrics, 10);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a node refuses, and what it answers to a call that is made again: on any store.
+// Refusals of a node, and its responses to repeated calls, on any store.
 #include <csignal>
 
 #include "http/test_client.h"
@@ -17,7 +17,7 @@ std::uint16_t port_of(const std::string& url) {
   return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
 }
 
-TEST_P(NodeOn, RequestsBeyondALimitAreRefused) {
+TEST_P(NodeOn, RefusesRequestsBeyondALimit) {
   const std::string page = "/v1/tasks";
   EXPECT_EQ(TestClient(port_of(url())).call("POST", page, "{}", "Content-Type: text/plain\r\n").status, 415);
   EXPECT_EQ(TestClient(port_of(url())).call("GET", "/" + std::string(9 << 10, 'a')).status, 414);
@@ -25,7 +25,7 @@ TEST_P(NodeOn, RequestsBeyondALimitAreRefused) {
   EXPECT_EQ(TestClient(port_of(url())).call("GET", page, "", large).status, 431);
 }
 
-TEST_P(NodeOn, AHeadThatDoesNotComeInTimeIsRefused) {
+TEST_P(NodeOn, RefusesAHeadThatArrivesTooLate) {
   stop();
   start({"--http-head-timeout", "100ms"});
   TestClient client(port_of(url()));
@@ -36,7 +36,7 @@ TEST_P(NodeOn, AHeadThatDoesNotComeInTimeIsRefused) {
   EXPECT_THAT(answer->body, HasSubstr("did not arrive within"));
 }
 
-TEST_P(NodeOn, CallersShowATokenThatIsForIt) {
+TEST_P(NodeOn, RequiresATokenWithPermission) {
   const std::string admin = text_in(post("/v1/tokens", R"({"name":"a","role":"admin","queues":["*"]})").body, "token");
   const std::string reader = text_in(post("/v1/tokens", R"({"name":"r","role":"read","queues":["*"]})").body, "token");
   stop();
@@ -49,7 +49,7 @@ TEST_P(NodeOn, CallersShowATokenThatIsForIt) {
   EXPECT_EQ(call("POST", "/v1/tasks", body, admin).status, 201);
 }
 
-TEST_P(NodeOn, WhoCallsTooOftenIsToldWhenToComeAgain) {
+TEST_P(NodeOn, RateLimitsAClientAndSaysWhenToRetry) {
   const std::string reader = text_in(post("/v1/tokens", R"({"name":"r","role":"read","queues":["*"]})").body, "token");
   stop();
   start({"--http-rate-limit", "1", "--http-rate-burst", "2"});
@@ -57,24 +57,25 @@ TEST_P(NodeOn, WhoCallsTooOftenIsToldWhenToComeAgain) {
   for (int i = 0; i < kManyCalls && answer.status != 429; ++i) answer = call("GET", "/v1/tasks", "", reader);
   EXPECT_EQ(answer.status, 429) << answer.body;
   EXPECT_THAT(std::string(answer.header("retry-after")), Not(HasSubstr("0")));
-  EXPECT_EQ(get("/v1/tasks").status, 200);  // others are not hindered
+  EXPECT_EQ(get("/v1/tasks").status, 200);  // other clients are not limited
 }
 
-TEST_P(NodeOn, WhoLostATaskToAnotherWorkerHearsOfIt) {
+TEST_P(NodeOn, RefusesAWorkerThatLostItsTaskToAnother) {
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   EXPECT_THAT(post("/v1/claim", R"({"owner":"worker-1","queues":["mail"],"lease":"1s"})").body, HasSubstr(id));
-  // The next one waits until the silence of the first has cost it the lease.
+  // The second worker waits until the lease of the silent first one expires.
   EXPECT_THAT(post("/v1/claim", R"({"owner":"worker-2","queues":["mail"],"wait":"30s"})").body,
               AllOf(HasSubstr(id), HasSubstr(R"("attempt":2)")));
   EXPECT_THAT(settle(id, 1, "worker-1", "heartbeat"), HasSubstr(R"("verdict":"stale_attempt")"));
   EXPECT_THAT(settle(id, 1, "worker-1", "complete"),
               AllOf(HasSubstr(R"("verdict":"stale_attempt")"), HasSubstr("worker-2")));
-  EXPECT_THAT(settle(id, 2, "worker-1", "complete"), HasSubstr(R"("verdict":"stale_attempt")"));  // not its own
+  EXPECT_THAT(settle(id, 2, "worker-1", "complete"),
+              HasSubstr(R"("verdict":"stale_attempt")"));  // another worker's attempt
   EXPECT_EQ(state_of(id), "running");
   EXPECT_THAT(settle(id, 2, "worker-2", "complete"), HasSubstr(R"("verdict":"accepted")"));
 }
 
-TEST_P(NodeOn, AWorkerHearsOfACancelWithItsNextHeartbeat) {
+TEST_P(NodeOn, ReportsACancelInTheNextHeartbeat) {
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   (void)post("/v1/claim", R"({"owner":"worker-1","queues":["mail"]})");
   EXPECT_EQ(post("/v1/tasks/" + id + "/cancel", R"({"reason":"enough"})").status, 200);
@@ -83,9 +84,9 @@ TEST_P(NodeOn, AWorkerHearsOfACancelWithItsNextHeartbeat) {
   EXPECT_EQ(state_of(id), "cancelled");
 }
 
-// ---- Calls that are made again, because their answer was lost ----
+// ---- Repeated calls, after a lost response ----
 
-TEST_P(NodeOn, AClaimThatIsRepeatedWithItsTokenGetsTheSameTasks) {
+TEST_P(NodeOn, ARepeatedClaimWithItsTokenReturnsTheSameTasks) {
   const std::string first = submit(R"({"queue":"mail","spec":{}})");
   (void)submit(R"({"queue":"mail","spec":{}})");
   const std::string claim = R"({"owner":"worker-1","queues":["mail"],"token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab"})";
@@ -97,7 +98,7 @@ TEST_P(NodeOn, AClaimThatIsRepeatedWithItsTokenGetsTheSameTasks) {
   EXPECT_THAT(get("/v1/queues").body, HasSubstr(R"("running":1)"));
 }
 
-TEST_P(NodeOn, ACancelThatIsRepeatedSaysSo) {
+TEST_P(NodeOn, ARepeatedCancelIsReportedAsRepeated) {
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   const std::string path = "/v1/tasks/" + id + "/cancel";
   EXPECT_THAT(post(path).body, HasSubstr(R"("verdict":"accepted")"));
@@ -106,7 +107,7 @@ TEST_P(NodeOn, ACancelThatIsRepeatedSaysSo) {
   EXPECT_THAT(again.body, HasSubstr(R"("verdict":"repeated")"));
 }
 
-TEST_P(NodeOn, ASubmitThatIsRepeatedWithItsIdMakesOneTask) {
+TEST_P(NodeOn, ARepeatedSubmitWithItsIdMakesOneTask) {
   const std::string id = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
   const std::string body = R"({"id":")" + id + R"(","queue":"mail","spec":{"n":1}})";
   EXPECT_EQ(submit(body), id);

@@ -9,21 +9,21 @@
 
 namespace horae::testing {
 
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 class RunningNode {
  public:
-  // Waits until it answers. Throws with what it said if it does not start.
+  // Waits until it accepts calls. Throws with its output if it does not start.
   explicit RunningNode(const std::vector<std::string>& flags);
 
   const std::string& url() const { return url_; }
 
-  // With a token, if one is given.
+  // Sends `token` unless it is empty.
   NetResponse call(const std::string& method, const std::string& path, const std::string& body = {},
                    const std::string& token = {});
   NetResponse get(const std::string& path) { return call("GET", path); }
   NetResponse post(const std::string& path, const std::string& body = {}) { return call("POST", path, body); }
 
-  std::string stop();  // by SIGTERM; answers what it still said
+  std::string stop();  // by SIGTERM; returns the rest of its output
   void kill();         // by SIGKILL
   Process& process() { return process_; }
 
@@ -33,7 +33,7 @@ class RunningNode {
   HttpClient client_;
 };
 
-// The text under a name anywhere in a JSON text: good enough for what a node writes.
+// The first string member of that name anywhere in a JSON text; sufficient for the JSON of a node.
 std::string text_in(const std::string& json, const std::string& name);
 
 }  // namespace horae::testing

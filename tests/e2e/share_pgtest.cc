@@ -1,5 +1,5 @@
-// Three nodes share the work of one PostgreSQL, and two go on when one is killed. What clients were told is judged by
-// the checker of histories, as after crashes and chaos.
+// Three nodes share the work of one PostgreSQL, and two continue when one is killed. The history checker checks
+// everything that was acknowledged, as after crashes and chaos.
 
 #include <gmock/gmock.h>
 
@@ -21,14 +21,14 @@ namespace horae::testing {
 namespace {
 
 constexpr std::size_t kNodes = 3;
-constexpr std::size_t kMany = 500;  // acknowledgements, so that there is always work when something happens
+constexpr std::size_t kMany = 500;  // acknowledgements, so that there is work in progress at the kill
 
-std::size_t claims_of(const Told& told) {
+std::size_t claims_of(const WorkerLog& log) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      told.history.records, [](const sim::Record& each) { return std::holds_alternative<sim::Claimed>(each.what); }));
+      log.history.records, [](const sim::Record& each) { return std::holds_alternative<sim::Claimed>(each.what); }));
 }
 
-std::int64_t living_in(Store& store) {
+std::int64_t unfinished_in(Store& store) {
   const auto list = store.queues().queues();
   if (!list.ok()) return -1;
   std::int64_t living = 0;
@@ -46,17 +46,17 @@ class ThreeNodes : public ::testing::Test {
     }
   }
 
-  // A process that submits, claims and settles at these nodes alone, and says what it is told.
+  // A process that submits, claims and settles at these nodes only, and prints each acknowledgement.
   std::unique_ptr<RunningWorker> start_worker(const std::string& role, const std::vector<std::string>& urls) {
-    told_.push_back(std::make_unique<Told>());
+    logs_.push_back(std::make_unique<WorkerLog>());
     std::vector<std::string> argv = {CHAOS_WORKER, role};
     argv.insert(argv.end(), urls.begin(), urls.end());
-    return std::make_unique<RunningWorker>(argv, *told_.back());
+    return std::make_unique<RunningWorker>(argv, *logs_.back());
   }
 
-  Told all_told() {
-    Told all;
-    for (const auto& each : told_) {
+  WorkerLog merged_log() {
+    WorkerLog all;
+    for (const auto& each : logs_) {
       std::ranges::move(each->history.records, std::back_inserter(all.history.records));
       all.submitted += each->submitted;
       all.completed += each->completed;
@@ -68,10 +68,10 @@ class ThreeNodes : public ::testing::Test {
   PostgresServer server_{{.durable = false, .settings = {}}};
   const std::string url_ = server_.make_database();
   std::array<std::unique_ptr<RunningNode>, kNodes> nodes_;
-  std::vector<std::unique_ptr<Told>> told_;  // of each worker
+  std::vector<std::unique_ptr<WorkerLog>> logs_;  // of each worker
 };
 
-TEST_F(ThreeNodes, ShareTheWorkAndTwoGoOnWhenOneIsKilled) {
+TEST_F(ThreeNodes, ShareTheWorkAndTwoContinueWhenOneIsKilled) {
   std::vector<std::unique_ptr<RunningWorker>> workers;
   for (const auto& node : nodes_) workers.push_back(start_worker("work", {node->url()}));
   for (const auto& worker : workers) ASSERT_TRUE(worker->wait_for_acknowledgements(kMany));
@@ -83,11 +83,12 @@ TEST_F(ThreeNodes, ShareTheWorkAndTwoGoOnWhenOneIsKilled) {
   const auto store =
       std::move(open_postgres_store(url_, {.allow_unsafe = {"fsync", "full_page_writes", "synchronous_commit"}}))
           .value();
-  EXPECT_TRUE(wait_until([&] { return living_in(*store) == 0; })) << "what the dead held is not finished";
+  EXPECT_TRUE(wait_until([&] { return unfinished_in(*store) == 0; }))
+      << "tasks of the killed node and workers did not end";
   drain->kill();
 
-  for (std::size_t i = 0; i < kNodes; ++i) EXPECT_GT(claims_of(*told_[i]), 0U) << "node " << i << " gave out nothing";
-  Told all = all_told();
+  for (std::size_t i = 0; i < kNodes; ++i) EXPECT_GT(claims_of(*logs_[i]), 0U) << "node " << i << " handed out nothing";
+  WorkerLog all = merged_log();
   expect_kept(*store, all, Counts::kMayLag);
 }
 

@@ -1,4 +1,4 @@
-// A node that speaks TLS, as a real process.
+// A node with TLS, as a real process.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -21,7 +21,7 @@ std::vector<std::string> serve(const TemporaryFolder& folder, std::vector<std::s
   return command;
 }
 
-// The port that the node chose.
+// The port that the node listens on.
 std::uint16_t read_port(Process& horae) {
   (void)horae.read_until("is running");
   const std::string line = horae.read_line().value_or("");
@@ -43,7 +43,7 @@ std::string name_of_server(std::uint16_t port) {
   return client.server_name();
 }
 
-TEST(ServeTls, AnswersEncryptedAndTakesNewCertificatesOnSighup) {
+TEST(ServeTls, ServesTlsAndReloadsCertificatesOnSighup) {
   const TemporaryFolder folder;
   const TlsOptions used = write_certificate(folder.path(), "first");
   Process horae(serve(folder, {"--http-listen", "https://127.0.0.1:0", "--http-tls-certificate", used.certificate,
@@ -65,7 +65,7 @@ TEST(ServeTls, AnswersEncryptedAndTakesNewCertificatesOnSighup) {
   stop(horae);
 }
 
-TEST(ServeTls, SighupWithoutTlsStopsNothing) {
+TEST(ServeTls, IgnoresSighupWithoutTls) {
   const TemporaryFolder folder;
   Process horae(serve(folder, {"--http-listen", "127.0.0.1:0"}));
   ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
@@ -74,20 +74,20 @@ TEST(ServeTls, SighupWithoutTlsStopsNothing) {
   stop(horae);
 }
 
-TEST(ServeTls, DoesNotStartBeforeAnybodyCouldCall) {
+TEST(ServeTls, RefusesToStartWithoutAnyToken) {
   const TemporaryFolder folder;
   Process horae(serve(folder, {"--http-listen", "127.0.0.1:0", "--http-plaintext-behind-proxy", "true"}));
   EXPECT_THAT(horae.read_rest(), HasSubstr("horae token create --offline"));
   EXPECT_EQ(horae.wait().exit_code, 1);
 }
 
-TEST(ServeTls, SaysAtEachStartThatOnlyAProxyEncrypts) {
+TEST(ServeTls, WarnsAtEachStartThatOnlyAProxyEncrypts) {
   const TemporaryFolder folder;
   Process token(
       {HORAE_BINARY, "token", "create", "--offline", "--data", folder.path(), "--name", "first", "--role", "admin"});
   EXPECT_THAT(token.read_rest(), HasSubstr("horae_t-"));
   Process horae(serve(folder, {"--http-listen", "127.0.0.1:0", "--http-plaintext-behind-proxy", "true"}));
-  ASSERT_TRUE(horae.read_until("http.plaintext_behind_proxy: other machines may talk to this node without TLS"));
+  ASSERT_TRUE(horae.read_until("http.plaintext_behind_proxy: this node serves other machines without TLS"));
   ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
   stop(horae);
 }

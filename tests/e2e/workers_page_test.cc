@@ -1,4 +1,4 @@
-// The worker of docs/start/workers.md as it is printed, with bad days: against the real binary, on SQLite.
+// The worker of docs/start/workers.md as printed, including failures, against the real binary on SQLite.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -28,8 +28,8 @@ std::string program() { return blocks_of("start/workers.md", "python").at(0); }
 
 std::string port_of(const std::string& url) { return url.substr(url.rfind(':') + 1); }
 
-// Stands between a worker and a node. Of each path it refuses the first call with 503, and loses the answer to the next
-// one that the node has followed.
+// A proxy between a worker and a node. For each path it refuses the first call with 503, and drops the response of the
+// next one that took effect.
 constexpr char kBadWire[] = R"(
 import http.server, sys, urllib.request
 busy, lost = ({"/v1/workers", "/v1/claim", "/v1/settle"} for _ in range(2))
@@ -47,7 +47,7 @@ class Wire(http.server.BaseHTTPRequestHandler):
         answer = urllib.request.urlopen(request).read()
         if self.path in lost and b'"tasks":[]' not in answer:
             lost.discard(self.path)
-            print("lost the answer of", self.path, flush=True)
+            print("dropped the response of", self.path, flush=True)
             return
         self.send_response(200)
         self.end_headers()
@@ -69,7 +69,7 @@ class WorkersPage : public ::testing::Test {
 
   std::string store() const { return "sqlite:" + folder_.path() + "/horae.db"; }
 
-  // The worker as it is printed, at those nodes.
+  // The worker as printed, with those nodes.
   static std::unique_ptr<Process> worker(const std::string& nodes, const std::vector<std::string>& environment = {}) {
     std::vector<std::string> command = {"/usr/bin/env", "HORAE_NODES=" + nodes};
     command.insert(command.end(), environment.begin(), environment.end());
@@ -78,7 +78,7 @@ class WorkersPage : public ::testing::Test {
   }
   std::unique_ptr<Process> worker() const { return worker(node_->url()); }
 
-  // A mail for that many people, of whom each takes it a tenth of a second.
+  // A mail to that many people; each takes the worker a tenth of a second.
   std::string submit(int people, const std::string& last = "ada@example.org") {
     std::string to;
     for (int i = 1; i < people; ++i) to += R"("joan@example.org",)";
@@ -92,11 +92,11 @@ class WorkersPage : public ::testing::Test {
   std::string state_of(const std::string& id) { return text_in(task(id), "state"); }
 
   void wait_for(const std::string& id, const std::string& state) {
-    Waker nobody;
-    while (state_of(id) != state) (void)nobody.wait(SystemClock().now() + 20ms);
+    Waker never_woken;
+    while (state_of(id) != state) (void)never_woken.wait(SystemClock().now() + 20ms);
   }
 
-  // What the worker says at the end of its next run: "complete accepted".
+  // The worker's line at the end of its next run: "complete accepted".
   static std::string ending(Process& worker) {
     std::string line;
     while (line.find("task ") != 0) {
@@ -113,7 +113,7 @@ class WorkersPage : public ::testing::Test {
   std::unique_ptr<RunningNode> node_;
 };
 
-TEST_F(WorkersPage, TheTaskOfThePageIsDone) {
+TEST_F(WorkersPage, CompletesTheTaskOfThePage) {
   const auto shells = blocks_of("start/workers.md", "sh");
   ASSERT_THAT(shells, SizeIs(1));
   Process curl({"/bin/bash", "-c", std::regex_replace(shells[0], std::regex("3369"), port_of(node_->url()))});
@@ -124,7 +124,7 @@ TEST_F(WorkersPage, TheTaskOfThePageIsDone) {
   EXPECT_THAT(task(id), HasSubstr(R"("result":{"sent": 2})"));
 }
 
-TEST_F(WorkersPage, WhatTheWorkRaisesIsTheErrorOfTheTask) {
+TEST_F(WorkersPage, AbortsTheTaskWithTheExceptionOfTheWork) {
   const auto one = worker();
   const std::string id = submit(2, "nobody");
   EXPECT_EQ(ending(*one), "abort accepted");
@@ -132,8 +132,8 @@ TEST_F(WorkersPage, WhatTheWorkRaisesIsTheErrorOfTheTask) {
                               HasSubstr("nobody is no address")));
 }
 
-// The node is away while a heartbeat and the completion want to reach it.
-TEST_F(WorkersPage, ANodeThatIsKilledCostsNoAttempt) {
+// The node is down when a heartbeat and the completion are due.
+TEST_F(WorkersPage, AKilledNodeCostsNoAttempt) {
   const auto one = worker();
   const std::string id = submit(60);
   ASSERT_TRUE(one->read_until(mail(id, 3)));
@@ -148,7 +148,7 @@ TEST_F(WorkersPage, ANodeThatIsKilledCostsNoAttempt) {
                               HasSubstr(R"("result":{"sent": 60})")));
 }
 
-TEST_F(WorkersPage, LostAnswersAndRefusalsForNowAreOvercome) {
+TEST_F(WorkersPage, RetriesAfterLostResponsesAndTemporaryRefusals) {
   Process wire({"/usr/bin/python3", "-c", kBadWire, node_->url()});
   const std::string line = wire.read_line().value_or("");
   const auto one = worker("http://127.0.0.1:" + line.substr(line.find(' ') + 1));
@@ -159,14 +159,14 @@ TEST_F(WorkersPage, LostAnswersAndRefusalsForNowAreOvercome) {
   EXPECT_THAT(task(id), AllOf(HasSubstr(R"("state":"completed")"), HasSubstr(R"("attempt":1,"tries":0)")));
 }
 
-TEST_F(WorkersPage, TheNextNodeIsAskedWhenOneIsAway) {
+TEST_F(WorkersPage, TriesTheNextNodeWhenOneIsDown) {
   const auto one = worker("http://127.0.0.1:1," + node_->url());
   const std::string id = submit(1);
   EXPECT_EQ(ending(*one), "complete accepted");
   EXPECT_EQ(state_of(id), "completed");
 }
 
-TEST_F(WorkersPage, ItsTokenAndACertificateLetItInOverTls) {
+TEST_F(WorkersPage, AuthenticatesByTokenOverTls) {
   (void)node_->stop();
   const auto token = [this](const std::string& role, const std::string& queues) {
     Process horae({HORAE_BINARY, "token", "create", "--offline", "--json", "--store", store(), "--name", role, "--role",
@@ -185,7 +185,7 @@ TEST_F(WorkersPage, ItsTokenAndACertificateLetItInOverTls) {
   EXPECT_EQ(ending(*one), "complete accepted");
 }
 
-TEST_F(WorkersPage, ACancelStopsTheWorkAndTheWorkerGoesOn) {
+TEST_F(WorkersPage, StopsTheWorkOnACancelAndContinues) {
   const auto one = worker();
   const std::string id = submit(100);
   ASSERT_TRUE(one->read_until(mail(id, 2)));
@@ -196,8 +196,8 @@ TEST_F(WorkersPage, ACancelStopsTheWorkAndTheWorkerGoesOn) {
   wait_for(next, "completed");
 }
 
-// The lease is cut short in the worker's name, and another one takes the task.
-TEST_F(WorkersPage, ALostLeaseStopsTheWorkAndLeavesTheTaskToTheOther) {
+// The test shortens the lease in the worker's name, and another worker claims the task.
+TEST_F(WorkersPage, StopsTheWorkWhenTheLeaseIsLost) {
   const auto one = worker();
   const std::string id = submit(100);
   ASSERT_TRUE(one->read_until(mail(id, 2)));
@@ -217,7 +217,7 @@ TEST_F(WorkersPage, ALostLeaseStopsTheWorkAndLeavesTheTaskToTheOther) {
   EXPECT_EQ(state_of(id), "completed");
 }
 
-TEST_F(WorkersPage, OnSigtermTheTaskIsYieldedAndAnotherWorkerGoesOnWhereItWas) {
+TEST_F(WorkersPage, YieldsOnSigtermAndAnotherWorkerContinuesFromTheCheckpoint) {
   const auto one = worker();
   const std::string id = submit(30);
   ASSERT_TRUE(one->read_until(mail(id, 5)));
@@ -234,7 +234,7 @@ TEST_F(WorkersPage, OnSigtermTheTaskIsYieldedAndAnotherWorkerGoesOnWhereItWas) {
                               HasSubstr(R"("result":{"sent": 30})")));
 }
 
-TEST_F(WorkersPage, OnSigtermAWorkerWithoutWorkEnds) {
+TEST_F(WorkersPage, AnIdleWorkerEndsOnSigterm) {
   const auto one = worker();
   ASSERT_TRUE(one->read_until("I am "));
   one->send_signal(SIGTERM);

@@ -1,4 +1,4 @@
-// What tests of the claimer share.
+// Helpers for tests of the claimer.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace horae::testing {
 
-// A worker that waits, and what it was told.
+// A worker that waits, and the answers that it got.
 struct WaitingWorker {
   std::vector<LeasedTask> tasks;
   int calls = 0;
@@ -19,12 +19,12 @@ struct WaitingWorker {
   std::optional<ErrorCode> failure;
 
   Claimer::Deliver deliver() {
-    return [this](Result<std::vector<LeasedTask>> told) {
+    return [this](Result<std::vector<LeasedTask>> answer) {
       ++calls;
-      if (told.ok()) {
-        if (!is_gone) tasks = std::move(*told);
+      if (answer.ok()) {
+        if (!is_gone) tasks = std::move(*answer);
       } else {
-        failure = told.error().code;
+        failure = answer.error().code;
       }
       return !is_gone;
     };
@@ -34,7 +34,7 @@ struct WaitingWorker {
 // A claimer whose store fails.
 class ClaimerOutage : public EngineTest {
  protected:
-  // Workers whose claims got no answer.
+  // Adds workers whose claims got no answer.
   void let_wait(std::size_t count, Duration patience) {
     for (std::size_t i = 0; i < count; ++i) {
       claimer_.wait(wish(), node_now() + patience, workers_.emplace_back().deliver());
@@ -50,14 +50,14 @@ class ClaimerOutage : public EngineTest {
     claimer_.run_once(node_now());
   }
 
-  // How often the store is asked by a pass, whatever for.
+  // The number of store calls of one pass.
   int calls_of_a_pass() {
     const int before = faulty().calls;
     claimer_.run_once(node_now());
     return faulty().calls - before;
   }
 
-  // The store is back, and it is time to try again.
+  // The store is back, and the retry is due.
   void mend() {
     faulty().fault = FaultyTasks::Fault::kNone;
     faulty().looks = 0;

@@ -10,7 +10,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Worker = WaitingWorker;
 
-TEST_P(ClaimerLoop, GivesAllWaitingWorkersTheirTasksInOneClaim) {
+TEST_P(ClaimerLoop, ClaimsForAllWaitingWorkersInOneCall) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit_many(3);
   Worker first, second;
@@ -25,13 +25,13 @@ TEST_P(ClaimerLoop, GivesAllWaitingWorkersTheirTasksInOneClaim) {
   EXPECT_EQ(claimer.waiting(), 0U);
 }
 
-TEST_P(ClaimerLoop, AWorkerWaitsUntilSomethingIsReady) {
+TEST_P(ClaimerLoop, LetsAWorkerWaitUntilATaskIsReady) {
   int wakes = 0;
   Claimer claimer(faulty(), log(), [&] { ++wakes; });
   Worker worker;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
   EXPECT_EQ(wakes, 1);
-  EXPECT_EQ(claimer.run_once(node_now()), node_now() + 1s);  // others may make something ready
+  EXPECT_EQ(claimer.run_once(node_now()), node_now() + 1s);  // another node may make something ready
   EXPECT_EQ(worker.calls, 0);
   EXPECT_EQ(claimer.waiting(), 1U);
 
@@ -45,7 +45,7 @@ TEST_P(ClaimerLoop, AWorkerWaitsUntilSomethingIsReady) {
   EXPECT_EQ(worker.tasks[0].id, id);
 }
 
-TEST_P(ClaimerLoop, DoesNotAskTheStoreForNothing) {
+TEST_P(ClaimerLoop, MakesNoClaimWithoutAReason) {
   Claimer claimer(faulty(), log(), [] {});
   Worker worker;
   claimer.run_once(node_now());
@@ -58,7 +58,7 @@ TEST_P(ClaimerLoop, DoesNotAskTheStoreForNothing) {
   EXPECT_EQ(faulty().claims, 2);
 }
 
-TEST_P(ClaimerLoop, AWakeUpDoesNotPutOffTheNextPoll) {
+TEST_P(ClaimerLoop, PollsOnTimeDespiteWakeUps) {
   Claimer claimer(tasks(), log(), [] {});
   Worker worker;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
@@ -68,9 +68,10 @@ TEST_P(ClaimerLoop, AWakeUpDoesNotPutOffTheNextPoll) {
   EXPECT_EQ(claimer.run_once(node_now()), poll);
 }
 
-TEST_P(ClaimerLoop, WhatIsReleasedIsGivenToThoseWhoWaitAtOnce) {
+TEST_P(ClaimerLoop, GivesReleasedTasksToWaitingWorkersAtOnce) {
   int wakes = 0;
-  Claimer claimer(tasks(), log(), [&] { ++wakes; });
+  Claimer claimer(observed(), log(), [&] { ++wakes; });
+  connect(claimer);
   const TaskId id = submit();
   Worker gone, patient;
   gone.is_gone = true;
@@ -83,7 +84,7 @@ TEST_P(ClaimerLoop, WhatIsReleasedIsGivenToThoseWhoWaitAtOnce) {
   EXPECT_EQ(patient.tasks[0].id, id);
 }
 
-TEST_P(ClaimerLoop, AWakeUpDuringAClaimIsNotLost) {
+TEST_P(ClaimerLoop, KeepsAWakeUpThatComesDuringAClaim) {
   Claimer claimer(faulty(), log(), [] {});
   Worker worker;
   TaskId id;
@@ -100,7 +101,7 @@ TEST_P(ClaimerLoop, AWakeUpDuringAClaimIsNotLost) {
   EXPECT_EQ(worker.tasks[0].id, id);
 }
 
-TEST_P(ClaimerLoop, ANodeThatStopsReleasesWhatALostAnswerHolds) {
+TEST_P(ClaimerLoop, ReleasesTasksOfALostAnswerWhenTheNodeStops) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker, late;
@@ -123,7 +124,7 @@ TEST_P(ClaimerLoop, ANodeThatStopsReleasesWhatALostAnswerHolds) {
   EXPECT_EQ(queue().ready, 1);
 }
 
-TEST_P(ClaimerLoop, AStoreThatFailsIsNotAskedWithoutAPause) {
+TEST_P(ClaimerLoop, WaitsBeforeItRetriesAFailedClaim) {
   Claimer claimer(faulty(), log(), [] {});
   Worker worker;
   for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kInternal}) {
@@ -135,7 +136,7 @@ TEST_P(ClaimerLoop, AStoreThatFailsIsNotAskedWithoutAPause) {
   EXPECT_EQ(worker.calls, 0);
 }
 
-TEST_P(ClaimerLoop, OneClaimAsksForABatchOfTasksAtMost) {
+TEST_P(ClaimerLoop, ClaimsAtMostOneBatchOfTasks) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit_many(20);
   Worker large, small, last;
@@ -150,7 +151,7 @@ TEST_P(ClaimerLoop, OneClaimAsksForABatchOfTasksAtMost) {
   EXPECT_EQ(faulty().claims, 2);
 }
 
-TEST_P(ClaimerLoop, AfterItsTimeAWorkerGetsNothing) {
+TEST_P(ClaimerLoop, AnswersWithNothingAtTheDeadline) {
   Claimer claimer(tasks(), log(), [] {});
   Worker worker;
   claimer.wait(wish(), node_now() + 300ms, worker.deliver());
@@ -163,7 +164,7 @@ TEST_P(ClaimerLoop, AfterItsTimeAWorkerGetsNothing) {
   EXPECT_EQ(claimer.waiting(), 0U);
 }
 
-TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneWasGivenIsReleasedAtOnce) {
+TEST_P(ClaimerLoop, ReleasesTasksOfAWorkerThatIsGone) {
   Claimer claimer(tasks(), log(), [] {});
   (void)submit_many(2);
   Worker worker;
@@ -176,7 +177,7 @@ TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneWasGivenIsReleasedAtOnce) {
   EXPECT_EQ(get(leases[0].id).tries, 0);
 }
 
-TEST_P(ClaimerLoop, AForgottenWorkerIsNotCalled) {
+TEST_P(ClaimerLoop, DoesNotCallAForgottenWorker) {
   Claimer claimer(tasks(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -188,7 +189,7 @@ TEST_P(ClaimerLoop, AForgottenWorkerIsNotCalled) {
   EXPECT_EQ(queue().ready, 1);
 }
 
-TEST_P(ClaimerLoop, AClaimWhoseAnswerWasLostIsFoundByItsToken) {
+TEST_P(ClaimerLoop, FindsALostAnswerByItsToken) {
   Claimer claimer(faulty(), log(), [] {});
   const TaskId id = submit();
   Worker worker;
@@ -204,7 +205,7 @@ TEST_P(ClaimerLoop, AClaimWhoseAnswerWasLostIsFoundByItsToken) {
   EXPECT_EQ(worker.tasks[0].attempt, 1);
 }
 
-TEST_P(ClaimerLoop, AClaimThatDidNothingIsMadeAgain) {
+TEST_P(ClaimerLoop, RepeatsAClaimThatDidNothing) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -217,7 +218,7 @@ TEST_P(ClaimerLoop, AClaimThatDidNothingIsMadeAgain) {
   EXPECT_THAT(worker.tasks, SizeIs(1));
 }
 
-TEST_P(ClaimerLoop, TasksOfAWorkerThatGaveUpMeanwhileAreReleased) {
+TEST_P(ClaimerLoop, ReleasesTasksOfAWorkerThatGaveUp) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -235,7 +236,7 @@ TEST_P(ClaimerLoop, TasksOfAWorkerThatGaveUpMeanwhileAreReleased) {
   EXPECT_EQ(claim("worker-2").attempt, 2);
 }
 
-TEST_P(ClaimerLoop, TasksOfAWorkerThatCanAskAgainWithItsTokenAreLeftToIt) {
+TEST_P(ClaimerLoop, KeepsTasksOfAWorkerThatCanRepeatItsToken) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -254,7 +255,7 @@ TEST_P(ClaimerLoop, TasksOfAWorkerThatCanAskAgainWithItsTokenAreLeftToIt) {
 }
 
 // It may repeat a claim that got tasks, so "nothing" would be a lie.
-TEST_P(ClaimerLoop, AClaimUnderAWorkersTokenThatFailsInWhateverWayIsNotAnsweredByNothing) {
+TEST_P(ClaimerLoop, AnswersAFailedClaimUnderAWorkersTokenWithAnError) {
   Claimer claimer(faulty(), log(), [] {});
   Worker worker;
   claimer.wait(own_wish(), node_now(), worker.deliver());
@@ -264,7 +265,7 @@ TEST_P(ClaimerLoop, AClaimUnderAWorkersTokenThatFailsInWhateverWayIsNotAnsweredB
   EXPECT_EQ(worker.failure, ErrorCode::kUnavailable);
 }
 
-TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneGotUnderItsOwnTokenIsLeftToIt) {
+TEST_P(ClaimerLoop, KeepsTasksUnderItsOwnTokenForAWorkerThatIsGone) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -274,10 +275,10 @@ TEST_P(ClaimerLoop, WhatAWorkerThatIsGoneGotUnderItsOwnTokenIsLeftToIt) {
   claimer.run_once(node_now());
   EXPECT_EQ(worker.calls, 1);
   EXPECT_TRUE(claimer.is_empty());
-  EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1)) << "it may have asked another node by now";
+  EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1)) << "it may have called another node by now";
 }
 
-TEST_P(ClaimerLoop, ALostAnswerUnderItsOwnTokenIsLeftToAWorkerThatIsGone) {
+TEST_P(ClaimerLoop, KeepsALostAnswerUnderItsOwnTokenForAWorkerThatIsGone) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -293,7 +294,7 @@ TEST_P(ClaimerLoop, ALostAnswerUnderItsOwnTokenIsLeftToAWorkerThatIsGone) {
   EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
 }
 
-TEST_P(ClaimerLoop, ForgettingAWorkerWithATokenOfItsOwnLeavesItsTasksToIt) {
+TEST_P(ClaimerLoop, KeepsTasksUnderItsOwnTokenForAForgottenWorker) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -310,7 +311,7 @@ TEST_P(ClaimerLoop, ForgettingAWorkerWithATokenOfItsOwnLeavesItsTasksToIt) {
   EXPECT_THAT(faulty().leases_of(its_own.token).value(), SizeIs(1));
 }
 
-TEST_P(ClaimerLoop, TwoWaitsUnderOneTokenGetTheSameTasks) {
+TEST_P(ClaimerLoop, GivesTheSameTasksToTwoWaitsUnderOneToken) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit_many(3);
   Worker first, second;
@@ -323,7 +324,7 @@ TEST_P(ClaimerLoop, TwoWaitsUnderOneTokenGetTheSameTasks) {
   EXPECT_EQ(queue().running, 1);
 }
 
-TEST_P(ClaimerLoop, ALostAnswerUnderItsOwnTokenIsFoundByTheNextClaim) {
+TEST_P(ClaimerLoop, FindsALostAnswerUnderAWorkersTokenByTheNextClaim) {
   Claimer claimer(faulty(), log(), [] {});
   const TaskId id = submit();
   (void)submit();
@@ -339,7 +340,7 @@ TEST_P(ClaimerLoop, ALostAnswerUnderItsOwnTokenIsFoundByTheNextClaim) {
   EXPECT_EQ(faulty().looks, 0);
 }
 
-TEST_P(ClaimerLoop, AWaitUnderATokenThatHasServedEndsAtOnce) {
+TEST_P(ClaimerLoop, EndsAWaitUnderATokenThatHasServedAtOnce) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit_many(2);
   const ClaimWish its_own = own_wish();
@@ -354,8 +355,8 @@ TEST_P(ClaimerLoop, AWaitUnderATokenThatHasServedEndsAtOnce) {
   EXPECT_TRUE(claimer.is_empty());
 }
 
-// Between the claim that found nothing and the look at the token.
-TEST_P(ClaimerLoop, WhatAnotherNodeGotUnderTheTokenMeanwhileIsFound) {
+// Between the claim that found nothing and the check of the token.
+TEST_P(ClaimerLoop, FindsTasksThatAnotherNodeGotUnderTheTokenMeanwhile) {
   Claimer claimer(faulty(), log(), [] {});
   Worker worker;
   const ClaimWish its_own = own_wish();
@@ -371,7 +372,7 @@ TEST_P(ClaimerLoop, WhatAnotherNodeGotUnderTheTokenMeanwhileIsFound) {
   EXPECT_THAT(worker.tasks, SizeIs(1));
 }
 
-TEST_P(ClaimerLoop, WhatAnotherNodeGotUnderTheTokenLaterIsFoundInGoodTime) {
+TEST_P(ClaimerLoop, FindsTasksThatAnotherNodeGetsUnderTheTokenWithinAThirdOfTheLease) {
   Claimer claimer(faulty(), log(), [] {}, {.poll = 1min});
   Worker worker;
   const ClaimWish its_own = own_wish();
@@ -385,7 +386,7 @@ TEST_P(ClaimerLoop, WhatAnotherNodeGotUnderTheTokenLaterIsFoundInGoodTime) {
   EXPECT_THAT(worker.tasks, SizeIs(1));
 }
 
-TEST_P(ClaimerLoop, AsksForABoundedNumberOfTokensInOneClaimAndForAllOfThemSoon) {
+TEST_P(ClaimerLoop, BoundsTheTokensOfOneClaimAndServesAllSoon) {
   Claimer claimer(faulty(), log(), [] {});
   std::deque<Worker> workers;
   for (std::size_t i = 0; i < kMaxOnceInAClaim + 1; ++i) {
@@ -401,7 +402,7 @@ TEST_P(ClaimerLoop, AsksForABoundedNumberOfTokensInOneClaimAndForAllOfThemSoon) 
   EXPECT_EQ(state_of(id), State::kRunning);
 }
 
-TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {
+TEST_P(ClaimerLoop, ReleasesTasksOfAForgottenWorkerWithALostAnswer) {
   Claimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
@@ -416,7 +417,7 @@ TEST_P(ClaimerLoop, ForgettingAWorkerWhoseAnswerWasLostReleasesItsTasks) {
   EXPECT_EQ(queue().ready, 1);
 }
 
-TEST_P(ClaimerLoop, AfterAFailureItTriesAgainSoonAndNotOnlyWithTheNextPoll) {
+TEST_P(ClaimerLoop, RetriesAFailureBeforeTheNextPoll) {
   Claimer claimer(faulty(), log(), [] {}, {.poll = 1h});
   const TaskId id = submit();
   Worker worker;
@@ -432,14 +433,14 @@ TEST_P(ClaimerLoop, AfterAFailureItTriesAgainSoonAndNotOnlyWithTheNextPoll) {
   EXPECT_THAT(ids_of(worker.tasks), ::testing::ElementsAre(id));
 }
 
-TEST_P(ClaimerLoop, TellsWhichQueuesAreAwaited) {
+TEST_P(ClaimerLoop, ReturnsAwaitedQueues) {
   Claimer claimer(faulty(), log(), [] {});
   EXPECT_THAT(claimer.take_awaited(), IsEmpty());
   Worker patient, hasty;
   claimer.wait(wish(1, "worker-1", {"b", "a"}), node_now() + 1min, patient.deliver());
   claimer.wait(wish(1, "worker-2", {"c", "a"}), node_now(), hasty.deliver());
   claimer.run_once(node_now());
-  EXPECT_THAT(claimer.take_awaited(), ::testing::ElementsAre("a", "b", "c")) << "also of those who are gone already";
+  EXPECT_THAT(claimer.take_awaited(), ::testing::ElementsAre("a", "b", "c")) << "also of workers that are gone already";
   EXPECT_THAT(claimer.take_awaited(), ::testing::ElementsAre("a", "b"));
 }
 

@@ -66,7 +66,7 @@ class ClusterNode {
     return submission.new_id;
   }
 
-  // Somebody waits here, without end.
+  // Adds a worker that waits without end.
   std::future<std::vector<LeasedTask>> wait_for_tasks() {
     auto taken = std::make_shared<std::promise<std::vector<LeasedTask>>>();
     const ClaimWish wish{.owner = "worker-99", .queues = {kQueue}, .max = 1, .token = ids_.next()};
@@ -99,7 +99,7 @@ class TwoNodes : public ::testing::Test {
     there_->engine().start();
     wait_until([&] { return there_->store().cluster().nodes().value().size() == 1; });
     here_->engine().start();
-    // The other one, which looks once in an hour, has to learn that it is not alone.
+    // Each node, which polls once in an hour, has to learn that it is not alone.
     wait_until([&] {
       there_->engine().set_wants_events(true);
       here_->engine().set_wants_events(true);
@@ -109,8 +109,8 @@ class TwoNodes : public ::testing::Test {
   }
 
   void wait_until(const std::function<bool()>& is_so) {
-    Waker nobody;
-    while (!is_so()) nobody.wait(SystemClock().now() + 5ms);
+    Waker never_woken;
+    while (!is_so()) never_woken.wait(SystemClock().now() + 5ms);
   }
 
   const std::string url_ = server().make_database();

@@ -29,7 +29,7 @@ class Watchers final : private ChangeObserver {
         poller(cluster, log, {.id = "worker-1", .address = "", .version = "1", .started_at = {}, .last_seen = {}},
                signals(), options) {}
 
-  // Runs whoever wants to run at this time, or was woken.
+  // Runs the loops that want to run at this time, or were woken.
   void run(MonotonicTime now) {
     for (Loop* loop : std::vector<Loop*>{&poller, &claimer, &promoter, &monitor, &claimer}) {
       if (woken_.erase(loop) > 0 || now >= next_[loop]) next_[loop] = loop->run_once(now);
@@ -80,15 +80,15 @@ class Watchers final : private ChangeObserver {
     pass(std::clamp<Duration>((watchers).next() - node_now(), 1ms, std::max<Duration>(end - node_now(), 1ms))); \
   }
 
-// A worker that waits for ever.
+// A worker that always takes its tasks.
 Claimer::Deliver into(std::vector<LeasedTask>& taken) {
-  return [&taken](Result<std::vector<LeasedTask>> told) {
-    if (told.ok()) taken = std::move(*told);
+  return [&taken](Result<std::vector<LeasedTask>> answer) {
+    if (answer.ok()) taken = std::move(*answer);
     return true;
   };
 }
 
-TEST_P(ClusterPollerLoop, AnIdleNodeSendsOneQueryASecond) {
+TEST_P(ClusterPollerLoop, SendsOneQueryASecondWhileIdle) {
   Watchers watchers(faulty(), cluster(), log());
   std::vector<LeasedTask> taken;
   watchers.claimer.wait(wish(), node_now() + kNever, into(taken));
@@ -101,7 +101,7 @@ TEST_P(ClusterPollerLoop, AnIdleNodeSendsOneQueryASecond) {
   EXPECT_GE(watchers.ticks.size(), 590U);
 }
 
-TEST_P(ClusterPollerLoop, WhatAnotherNodeMadeReadyIsClaimedWithTheNextLook) {
+TEST_P(ClusterPollerLoop, WakesTheClaimerForTasksThatAnotherNodeMadeReady) {
   Watchers watchers(faulty(), cluster(), log());
   std::vector<LeasedTask> taken;
   watchers.claimer.wait(wish(), node_now() + kNever, into(taken));
@@ -111,7 +111,7 @@ TEST_P(ClusterPollerLoop, WhatAnotherNodeMadeReadyIsClaimedWithTheNextLook) {
   EXPECT_THAT(ids_of(taken), ElementsAre(id));
 }
 
-TEST_P(ClusterPollerLoop, WhatAnotherNodeScheduledIsReadyWhenItIsDue) {
+TEST_P(ClusterPollerLoop, WakesThePromoterForTasksThatAnotherNodeScheduled) {
   Watchers watchers(faulty(), cluster(), log());
   LIVE(watchers, 10s);
   const TaskId later = submit({.run_at = now() + 2500ms});
@@ -123,7 +123,7 @@ TEST_P(ClusterPollerLoop, WhatAnotherNodeScheduledIsReadyWhenItIsDue) {
   EXPECT_EQ(state_of(later), State::kReady);
 }
 
-TEST_P(ClusterPollerLoop, LeasesOfAnotherNodeAreWatchedAndExpire) {
+TEST_P(ClusterPollerLoop, WakesTheMonitorForLeasesOfAnotherNode) {
   Watchers watchers(faulty(), cluster(), log());
   LIVE(watchers, 2min);
   const Lease lease = start();
@@ -132,7 +132,7 @@ TEST_P(ClusterPollerLoop, LeasesOfAnotherNodeAreWatchedAndExpire) {
   EXPECT_THAT(said(), HasSubstr("lease expired"));
 }
 
-TEST_P(ClusterPollerLoop, WhileThereAreLeasesTheStampIsNeverOld) {
+TEST_P(ClusterPollerLoop, KeepsTheStampFreshWhileThereAreLeases) {
   Watchers watchers(faulty(), cluster(), log());
   LIVE(watchers, 2min);
   const Lease lease = start();
@@ -147,7 +147,7 @@ TEST_P(ClusterPollerLoop, WhileThereAreLeasesTheStampIsNeverOld) {
   EXPECT_EQ(state_of(lease.id), State::kRunning);
 }
 
-TEST_P(ClusterPollerLoop, LooksMoreOftenWhileItCannotHear) {
+TEST_P(ClusterPollerLoop, PollsMoreOftenWhileDeaf) {
   Watchers watchers(faulty(), cluster(), log());
   watchers.is_deaf = true;
   LIVE(watchers, 10s);
@@ -159,7 +159,7 @@ TEST_P(ClusterPollerLoop, LooksMoreOftenWhileItCannotHear) {
   EXPECT_LE(watchers.ticks.size(), 11U);
 }
 
-TEST_P(ClusterPollerLoop, SaysWhoItIsAndWhatIsAwaited) {
+TEST_P(ClusterPollerLoop, AnnouncesTheNodeAndItsAwaitedQueues) {
   Watchers watchers(faulty(), cluster(), log());
   std::vector<LeasedTask> taken;
   watchers.claimer.wait(wish(1, kOwner, {"mail"}), node_now() + kNever, into(taken));
@@ -173,7 +173,7 @@ TEST_P(ClusterPollerLoop, SaysWhoItIsAndWhatIsAwaited) {
   EXPECT_TRUE(value_of(cluster().tick({.self = {.id = "worker-2", .address = "", .version = ""}})).peers_want_hints);
 }
 
-TEST_P(ClusterPollerLoop, TellsWhoElseIsThere) {
+TEST_P(ClusterPollerLoop, ReportsPeers) {
   Watchers watchers(faulty(), cluster(), log());
   (void)value_of(cluster().tick({.self = {.id = "worker-2", .address = "", .version = ""}, .wants_hints = true}));
   watchers.poller.run_once(node_now());

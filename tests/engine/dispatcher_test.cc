@@ -1,6 +1,7 @@
 #include "engine/slots/dispatcher.h"
 
 #include "engine/lifecycle/monitor.h"
+#include "observe/metrics.h"
 #include "tests/engine/node.h"
 
 namespace horae::testing {
@@ -13,7 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAreArray;
 
-TEST_P(DispatcherLoops, ATaskRunsInASlotAndIsCompleted) {
+TEST_P(DispatcherLoops, RunsATaskInASlotAndCompletesIt) {
   TestNode node = this->node();
   const TaskId id = submit({.spec = R"({"what":1})"});
   node.run_all();
@@ -28,7 +29,7 @@ TEST_P(DispatcherLoops, ATaskRunsInASlotAndIsCompleted) {
   EXPECT_EQ(node.busy_slots(), 0U);
 }
 
-TEST_P(DispatcherLoops, AFailedRunAbortsTheTask) {
+TEST_P(DispatcherLoops, AbortsTheTaskOfAFailedRun) {
   TestNode node = this->node();
   const TaskId id = submit();
   node.run_all();
@@ -38,7 +39,7 @@ TEST_P(DispatcherLoops, AFailedRunAbortsTheTask) {
   EXPECT_EQ(get(id).errors.at(0).code, "no_luck");
 }
 
-TEST_P(DispatcherLoops, AResultThatNoStoreTakesAbortsTheTaskAndHarmsNoOther) {
+TEST_P(DispatcherLoops, AbortsOnlyTheTaskWhoseResultIsInvalid) {
   TestNode node = this->node();
   const TaskId bad = submit();
   const TaskId good = submit();
@@ -51,7 +52,7 @@ TEST_P(DispatcherLoops, AResultThatNoStoreTakesAbortsTheTaskAndHarmsNoOther) {
   EXPECT_EQ(get(bad).errors.at(0).code, "bad_result");
 }
 
-TEST_P(DispatcherLoops, NoMoreRunThanThereAreSlotsAndFewWait) {
+TEST_P(DispatcherLoops, RunsAsManyTasksAsSlotsAndKeepsFewWaiting) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 2, .ahead = 3}});
   const auto ids = submit_many(10);
   node.run_all();
@@ -66,7 +67,7 @@ TEST_P(DispatcherLoops, NoMoreRunThanThereAreSlotsAndFewWait) {
   EXPECT_EQ(node.busy_slots(), 2U);
 }
 
-TEST_P(DispatcherLoops, ANodeWithoutSlotsClaimsNothing) {
+TEST_P(DispatcherLoops, ClaimsNothingWithoutSlots) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 0}});
   const TaskId id = submit();
   node.run_all();
@@ -74,7 +75,7 @@ TEST_P(DispatcherLoops, ANodeWithoutSlotsClaimsNothing) {
   EXPECT_TRUE(node.dispatcher().is_empty());
 }
 
-TEST_P(DispatcherLoops, AllTasksOfAQueueRunToTheirEnd) {
+TEST_P(DispatcherLoops, RunsAllTasksOfAQueue) {
   TestNode node = this->node();
   const auto ids = submit_many(100);
   node.run_all();
@@ -86,8 +87,8 @@ TEST_P(DispatcherLoops, AllTasksOfAQueueRunToTheirEnd) {
   EXPECT_EQ(queue().completed, 100);
 }
 
-TEST_P(DispatcherLoops, WaitingAndRunningTasksAreBeaten) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+TEST_P(DispatcherLoops, SendsHeartbeatsForWaitingAndRunningTasks) {
+  horae::Monitor monitor(tasks(), log());
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
   const TaskId runs = submit();
   const TaskId waits = submit();
@@ -100,12 +101,12 @@ TEST_P(DispatcherLoops, WaitingAndRunningTasksAreBeaten) {
   EXPECT_EQ(get(runs).attempt, 1);
   EXPECT_EQ(get(runs).progress, 0.25);
   EXPECT_EQ(get(runs).checkpoint, R"("here")");
-  EXPECT_EQ(state_of(waits), State::kRunning);  // for the store; its history tells no second assignment
+  EXPECT_EQ(state_of(waits), State::kRunning);  // in the store; its history has no second assignment
   EXPECT_THAT(history_of(waits), SizeIs(1));
 }
 
-TEST_P(DispatcherLoops, ACheckpointThatNoStoreTakesDoesNotStopTheBeats) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+TEST_P(DispatcherLoops, SendsHeartbeatsDespiteAnInvalidCheckpoint) {
+  horae::Monitor monitor(tasks(), log());
   TestNode node = this->node();
   const TaskId id = submit();
   node.run_all();
@@ -118,7 +119,7 @@ TEST_P(DispatcherLoops, ACheckpointThatNoStoreTakesDoesNotStopTheBeats) {
   EXPECT_EQ(state_of(id), State::kRunning);
 }
 
-TEST_P(DispatcherLoops, ChoresOfAPausedQueueGoBackAndRunsGoOn) {
+TEST_P(DispatcherLoops, ReleasesChoresOfAPausedQueueAndKeepsRuns) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue, "other"}, .slots = 1}});
   const TaskId runs = submit();
   const TaskId waits = submit();
@@ -133,7 +134,7 @@ TEST_P(DispatcherLoops, ChoresOfAPausedQueueGoBackAndRunsGoOn) {
   EXPECT_THAT(node.executor().running(), ElementsAre(runs));
 }
 
-TEST_P(DispatcherLoops, AStoppedSchedulerTakesChoresBackAtOnceIfTold) {
+TEST_P(DispatcherLoops, ReleasesChoresAtOnceWhenTheSchedulerStops) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
   (void)submit();
   const TaskId waits = submit();
@@ -149,7 +150,7 @@ TEST_P(DispatcherLoops, AStoppedSchedulerTakesChoresBackAtOnceIfTold) {
   EXPECT_THAT(node.backlog(), ElementsAre(waits));
 }
 
-TEST_P(DispatcherLoops, ACancelledRunIsStoppedAndACancelledChoreNeverStarts) {
+TEST_P(DispatcherLoops, StopsACancelledRunAndNeverStartsACancelledChore) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
   const TaskId runs = submit();
   const TaskId waits = submit();
@@ -164,7 +165,7 @@ TEST_P(DispatcherLoops, ACancelledRunIsStoppedAndACancelledChoreNeverStarts) {
   EXPECT_THAT(history_of(runs), SizeIs(1));  // no late yield
 }
 
-TEST_P(DispatcherLoops, ARunWhoseLeaseIsLostIsStoppedAndSaysNothing) {
+TEST_P(DispatcherLoops, StopsARunWhoseLeaseIsLostWithoutSettling) {
   TestNode node = this->node();
   const TaskId id = submit();
   node.run_all();
@@ -176,7 +177,7 @@ TEST_P(DispatcherLoops, ARunWhoseLeaseIsLostIsStoppedAndSaysNothing) {
   EXPECT_EQ(complete(other), Verdict::kAccepted);
 }
 
-TEST_P(DispatcherLoops, ANodeThatStoodStillStartsNothingThatIsSomebodyElses) {
+TEST_P(DispatcherLoops, StartsNoChoreOfALostLeaseAfterASuspension) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
   const TaskId first = submit();
   const TaskId second = submit();
@@ -191,7 +192,7 @@ TEST_P(DispatcherLoops, ANodeThatStoodStillStartsNothingThatIsSomebodyElses) {
   EXPECT_EQ(get(second).owner, "worker-9");
 }
 
-TEST_P(DispatcherLoops, ANodeThatStoodStillStartsWhatIsStillItsOwn) {
+TEST_P(DispatcherLoops, StartsChoresThatItStillHoldsAfterASuspension) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
   const TaskId first = submit();
   const TaskId second = submit();
@@ -205,7 +206,7 @@ TEST_P(DispatcherLoops, ANodeThatStoodStillStartsWhatIsStillItsOwn) {
   EXPECT_THAT(node.executor().started, ElementsAre(first, second));
 }
 
-TEST_P(DispatcherLoops, WhatARunEndedWithIsKeptUntilTheStoreTakesIt) {
+TEST_P(DispatcherLoops, KeepsTheEndOfARunUntilTheStoreAcceptsIt) {
   for (const auto fault : {FaultyTasks::Fault::kBefore, FaultyTasks::Fault::kAfter}) {
     TestNode node = this->node();
     const TaskId id = submit();
@@ -223,7 +224,7 @@ TEST_P(DispatcherLoops, WhatARunEndedWithIsKeptUntilTheStoreTakesIt) {
   }
 }
 
-TEST_P(DispatcherLoops, AClaimWhoseAnswerWasLostIsFound) {
+TEST_P(DispatcherLoops, FindsALostClaim) {
   TestNode node = this->node();
   const TaskId id = submit();
   faulty().fault = FaultyTasks::Fault::kAfter;
@@ -236,7 +237,7 @@ TEST_P(DispatcherLoops, AClaimWhoseAnswerWasLostIsFound) {
   EXPECT_EQ(get(id).attempt, 1);
 }
 
-TEST_P(DispatcherLoops, DrainingReleasesChoresAndYieldsRuns) {
+TEST_P(DispatcherLoops, ReleasesChoresAndYieldsRunsWhenDrained) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
   const TaskId runs = submit();
   const TaskId waits = submit();
@@ -258,8 +259,8 @@ TEST_P(DispatcherLoops, DrainingReleasesChoresAndYieldsRuns) {
   EXPECT_TRUE(node.dispatcher().is_empty());  // nothing is claimed any more
 }
 
-TEST_P(DispatcherLoops, ADrainingNodeBeatsUntilTheEnd) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+TEST_P(DispatcherLoops, SendsHeartbeatsUntilItIsDrained) {
+  horae::Monitor monitor(tasks(), log());
   TestNode node = this->node();
   const TaskId id = submit();
   node.run_all();
@@ -277,7 +278,7 @@ TEST_P(DispatcherLoops, ADrainingNodeBeatsUntilTheEnd) {
   EXPECT_TRUE(node.is_drained);
 }
 
-TEST_P(DispatcherLoops, ARecurringTaskIsScheduledAgainAndTheLoopsAreTold) {
+TEST_P(DispatcherLoops, SchedulesARecurringTaskAgainAndReportsIt) {
   TestNode node = this->node();
   const TaskId id = submit({.recurring = 5s});
   node.run_all();
@@ -287,7 +288,7 @@ TEST_P(DispatcherLoops, ARecurringTaskIsScheduledAgainAndTheLoopsAreTold) {
   EXPECT_EQ(node.scheduled, 1);
 }
 
-TEST_P(DispatcherLoops, TwoNodesShareTheWorkAndNoAttemptRunsTwice) {
+TEST_P(DispatcherLoops, SharesWorkBetweenTwoNodesWithoutRunningAnAttemptTwice) {
   const DispatcherOptions options{.queues = {kQueue}, .slots = 2, .ahead = 1};
   TestNode one = node({.owner = "node-1", .dispatcher = options});
   TestNode two = node({.owner = "node-2", .dispatcher = options});
@@ -306,8 +307,8 @@ TEST_P(DispatcherLoops, TwoNodesShareTheWorkAndNoAttemptRunsTwice) {
   EXPECT_EQ(queue().completed, 20);
 }
 
-TEST_P(DispatcherLoops, AnOutageOfHalfATasksTimeMakesNoSecondAttempt) {
-  horae::Monitor monitor(faulty(), log(), note_ready());
+TEST_P(DispatcherLoops, MakesNoSecondAttemptAfterAnOutage) {
+  horae::Monitor monitor(faulty(), log());
   TestNode node = this->node();
   const TaskId id = submit();
   const auto live_for = [&](Duration time) {
@@ -330,8 +331,8 @@ TEST_P(DispatcherLoops, AnOutageOfHalfATasksTimeMakesNoSecondAttempt) {
   EXPECT_THAT(node.executor().stopped, IsEmpty());
 }
 
-TEST_P(DispatcherLoops, AStoresClockThatJumpsByAnHourTakesNothingFromANodeThatBeats) {
-  horae::Monitor monitor(tasks(), log(), note_ready());
+TEST_P(DispatcherLoops, KeepsItsTasksWhenTheStoresClockJumpsByAnHour) {
+  horae::Monitor monitor(tasks(), log());
   TestNode node = this->node();
   const TaskId id = submit();
   node.run_all();
@@ -350,7 +351,7 @@ TEST_P(DispatcherLoops, AStoresClockThatJumpsByAnHourTakesNothingFromANodeThatBe
   EXPECT_THAT(node.executor().stopped, IsEmpty());
 }
 
-TEST_P(DispatcherLoops, StatusShowsTheBacklogAndTheSlots) {
+TEST_P(DispatcherLoops, ShowsTheBacklogAndTheSlots) {
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 2}});
   const TaskId urgent = submit({.priority = 200});
   const TaskId second = submit({.priority = 100});
@@ -377,7 +378,16 @@ TEST_P(DispatcherLoops, StatusShowsTheBacklogAndTheSlots) {
   EXPECT_EQ(status.backlog[1].since, begin);
 }
 
-TEST_P(DispatcherLoops, ARefusedEndIsLogged) {
+TEST_P(DispatcherLoops, PublishesTheNumbersOfSlotsAndChores) {
+  Metrics metrics;
+  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 2}, .meter = &metrics});
+  (void)submit_many(5);
+  node.run_all();
+  EXPECT_THAT(metrics.text(), AllOf(HasSubstr("horae_slots 3\n"), HasSubstr("horae_slots_busy 2\n"),
+                                    HasSubstr("horae_backlog 3\n"), HasSubstr("horae_waiting_workers 1\n")));
+}
+
+TEST_P(DispatcherLoops, LogsARefusedEnd) {
   TestNode node = this->node();
   const TaskId id = submit();
   node.run_all();

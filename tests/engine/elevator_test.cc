@@ -25,7 +25,7 @@ TEST_P(ElevatorLoop, ExhaustsALevelBeforeTheNextAndStopsWhenSlotsRunOut) {
   EXPECT_THAT(node.backlog(), ElementsAre(purge[0]));
 }
 
-TEST_P(ElevatorLoop, TheElevatorBringsTheBackupBeforeTheLongRunningChores) {
+TEST_P(ElevatorLoop, LiftsTheBackupAboveTheLongRunningChores) {
   fill_the_slot();
   const auto slow = arrive(15, 5);
   const auto backup = arrive(1, 7);
@@ -43,7 +43,7 @@ TEST_P(ElevatorLoop, TheElevatorBringsTheBackupBeforeTheLongRunningChores) {
   EXPECT_EQ(node_.executor().started.back(), backup.front());
 }
 
-TEST_P(ElevatorLoop, AFloodOfUrgentChoresDoesNotStarveTheRest) {
+TEST_P(ElevatorLoop, StarvesNoChoreInAFloodOfUrgentOnes) {
   fill_the_slot();
   const auto slow = arrive(15, 5);
   const auto backup = arrive(1, 7);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "engine/claims/claimer.h"
 #include "engine/wake_ups.h"
 #include "observe/observed_tasks.h"
 #include "tests/engine/faulty_tasks.h"
@@ -35,12 +36,18 @@ class EngineTest : public Contract {
   TaskStore& observed() { return observed_; }
   const std::vector<std::string>& ready() const { return recorder_.ready; }
 
+  // Calls through observed() wake this claimer from now on, as Engine does it.
+  void connect(Claimer& claimer) { recorder_.claimer = &claimer; }
+
  private:
   struct Recorder final : ChangeObserver {
     void on_changes(std::span<const Change> changes) override {
       const std::lock_guard lock(mutex);  // two nodes may call at once
-      for (const std::string& queue : wake_ups_of(changes).ready) ready.push_back(queue);
+      const WakeUps wake_ups = wake_ups_of(changes);
+      for (const std::string& queue : wake_ups.ready) ready.push_back(queue);
+      if (claimer != nullptr && !wake_ups.ready.empty()) claimer->on_ready(wake_ups.ready);
     }
+    Claimer* claimer = nullptr;
     std::mutex mutex;
     std::vector<std::string> ready;  // guarded by mutex while several nodes run
   };

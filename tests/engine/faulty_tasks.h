@@ -1,4 +1,4 @@
-// A store that is away when the test says so, before a call has done its work or after.
+// A store that fails on demand, before a call has done its work or after.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@ class FaultyTasks final : public TaskStore {
  public:
   enum class Fault {
     kNone,
-    kBefore,  // nothing is done, and the caller is told that the store is away
-    kAfter,   // it is done, and the caller is told the same
+    kBefore,  // nothing is done, and the caller gets kUnavailable
+    kAfter,   // the call is done, and the caller gets kUnavailable
   };
 
   explicit FaultyTasks(TaskStore& store) : store_(store) {}
 
   Fault fault = Fault::kNone;
-  ErrorCode code = ErrorCode::kUnavailable;  // what the caller is told
+  ErrorCode code = ErrorCode::kUnavailable;  // instead of kUnavailable
   int calls = 0;
-  int claims = 0;                                      // calls, with whatever number of wishes
+  int claims = 0;                                      // calls of claim()
   int looks = 0;                                       // calls of leases_of()
-  std::function<void()> before_claims_answer = [] {};  // when a claim is done, and its caller does not know it yet
+  std::function<void()> before_claims_answer = [] {};  // after a claim, before its caller gets the answer
 
   // The caller's process dies at its n-th call from now on, before or after the call's work: Crash is thrown.
   struct Crash {};
@@ -91,7 +91,7 @@ class FaultyTasks final : public TaskStore {
     return answer;
   }
 
-  Error away() const { return {code, "the test took the store away"}; }
+  Error away() const { return {code, "the test made the store fail"}; }
 
   TaskStore& store_;
 };

@@ -25,7 +25,7 @@ void watch(horae::Monitor& monitor, Duration until, const std::function<void(Dur
   watch(                     \
       monitor, time, [&](Duration by) { pass(by); }, [&] { return node_now(); })
 
-TEST_P(MonitorLoop, TakesATaskFromAnOwnerThatIsSilent) {
+TEST_P(MonitorLoop, ReturnsTaskWhenLeaseExpires) {
   horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   WATCH(monitor, kDefaultLease);
@@ -40,7 +40,7 @@ TEST_P(MonitorLoop, TakesATaskFromAnOwnerThatIsSilent) {
   EXPECT_THAT(said(), HasSubstr("lease expired"));
 }
 
-TEST_P(MonitorLoop, LeavesATaskToAnOwnerThatBeats) {
+TEST_P(MonitorLoop, LeavesATaskToAnOwnerThatSendsHeartbeats) {
   horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   for (int i = 0; i < 10; ++i) {
@@ -51,7 +51,7 @@ TEST_P(MonitorLoop, LeavesATaskToAnOwnerThatBeats) {
   EXPECT_EQ(complete(lease), Verdict::kAccepted);
 }
 
-TEST_P(MonitorLoop, ATaskWithoutAttemptsLeftIsAborted) {
+TEST_P(MonitorLoop, AbortsATaskWithoutAttemptsLeft) {
   horae::Monitor monitor(observed(), log());
   const Lease lease = start({.max_attempts = 1});
   WATCH(monitor, kDefaultLease + 1s);
@@ -60,7 +60,7 @@ TEST_P(MonitorLoop, ATaskWithoutAttemptsLeftIsAborted) {
   EXPECT_THAT(ready(), IsEmpty());
 }
 
-TEST_P(MonitorLoop, AYieldedTaskGetsNoTimeout) {
+TEST_P(MonitorLoop, WritesNoTimeoutForAYieldedTask) {
   horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   (void)yield(lease);
@@ -69,11 +69,11 @@ TEST_P(MonitorLoop, AYieldedTaskGetsNoTimeout) {
   EXPECT_EQ(get(lease.id).tries, 0);
 }
 
-TEST_P(MonitorLoop, AnOutageIsNotTheWorkersFault) {
+TEST_P(MonitorLoop, ExpiresNothingAfterAnOutage) {
   horae::Monitor monitor(observed(), log());
   const Lease lease = start();
   WATCH(monitor, 5s);
-  // The store is away for 30 s: nobody can beat, and nobody can look.
+  // The store is away for 30 s: no heartbeat and no monitor reaches it.
   faulty().fault = FaultyTasks::Fault::kBefore;
   WATCH(monitor, 30s);
   faulty().fault = FaultyTasks::Fault::kNone;
@@ -88,7 +88,7 @@ TEST_P(MonitorLoop, AnOutageIsNotTheWorkersFault) {
   EXPECT_EQ(get(lease.id).attempt, 1);
 }
 
-TEST_P(MonitorLoop, NodesThatWereAllDownExtendFirst) {
+TEST_P(MonitorLoop, ExtendsLeasesFirstWhenAllNodesWereDown) {
   const Lease lease = start();
   {
     horae::Monitor before(observed(), log());
@@ -101,7 +101,7 @@ TEST_P(MonitorLoop, NodesThatWereAllDownExtendFirst) {
   EXPECT_EQ(get(lease.id).lease_expires, now() + kDefaultLease);
 }
 
-TEST_P(MonitorLoop, AClockThatJumpsExpiresNothingThatIsAlive) {
+TEST_P(MonitorLoop, ExpiresNoLiveLeaseWhenTheClockJumps) {
   for (const Duration jump : {Duration(1h), Duration(-1h), Duration(2s)}) {
     horae::Monitor monitor(observed(), log());
     const Lease lease = start();
@@ -115,7 +115,7 @@ TEST_P(MonitorLoop, AClockThatJumpsExpiresNothingThatIsAlive) {
   }
 }
 
-TEST_P(MonitorLoop, TwoNodesExpireALeaseOnce) {
+TEST_P(MonitorLoop, ExpiresALeaseOnceOnTwoNodes) {
   horae::Monitor one(observed(), log());
   horae::Monitor other(observed(), log());
   (void)submit_many(4);
@@ -149,7 +149,7 @@ TEST_P(MonitorLoop, RestsWhenNothingRuns) {
   EXPECT_EQ(look().stamp, std::nullopt);
 }
 
-TEST_P(MonitorLoop, WhileNothingIsLeasedItSleepsUntilItIsTold) {
+TEST_P(MonitorLoop, SleepsWithoutLeasesUntilATickReportsOne) {
   horae::Monitor monitor(observed(), log(), {.idle_poll = 1h});
   EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1h);
   EXPECT_FALSE(monitor.on_tick({.now = now()}, node_now()));
@@ -161,13 +161,13 @@ TEST_P(MonitorLoop, WhileNothingIsLeasedItSleepsUntilItIsTold) {
   EXPECT_EQ(monitor.run_once(node_now()), node_now() + 1h);
 }
 
-TEST_P(MonitorLoop, TheFirstLeaseAfterALongSleepIsNoOutageIfSomebodyLooked) {
+TEST_P(MonitorLoop, TakesTheFirstLeaseAfterALongSleepForNoOutageAfterATick) {
   horae::Monitor monitor(observed(), log(), {.idle_poll = 1h});
   complete(start());
   extend_leases();  // there is a stamp
   monitor.run_once(node_now());
   pass(10min);
-  step_clock(1h);  // nothing is leased: nobody suffers
+  step_clock(1h);  // nothing is leased: no harm is done
   EXPECT_FALSE(monitor.on_tick({.now = now()}, node_now()));
   pass(1s);
   const Lease lease = start();

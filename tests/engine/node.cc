@@ -22,7 +22,8 @@ TestNode::TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Log
     : clock_(clock),
       ids_(clock, random_),
       tasks_(tasks, no_meter(), clock, *this),
-      claimer_(tasks_, log, [this] { wake(claimer_); }),
+      claimer_(
+          tasks_, log, [this] { wake(claimer_); }, {}, *options.meter),
       upkeep_({.tasks = tasks_,
                .ids = ids_,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
@@ -34,7 +35,8 @@ TestNode::TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Log
                    .executor = executor_,
                    .upkeep = upkeep_,
                    .ids = ids_,
-                   .random = random_},
+                   .random = random_,
+                   .meter = *options.meter},
                   options.owner, log, signals(), options.dispatcher) {
   dispatcher_.dispatching().run_once(clock_.now());
 }

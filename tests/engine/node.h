@@ -1,4 +1,4 @@
-// A node's dispatcher with the loops around it, driven by a test: whoever is woken runs, until nobody is.
+// A node's dispatcher with the loops around it, driven by a test: loops that are woken run until none is.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace horae::testing {
 
-// Runs end when the test says so.
+// Runs end when the test ends them.
 class ScriptedExecutor final : public Executor {
  public:
   void start(ChoreId run, const LeasedTask& task, MonotonicTime, OnEnd on_end) override {
@@ -50,10 +50,11 @@ class TestNode final : private ChangeObserver {
     std::string owner = "node-1";
     DispatcherOptions dispatcher = {.queues = {kQueue}};
     std::vector<UpkeepJob> jobs = {};
+    Meter* meter = &no_meter();
   };
   TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Logger log, Options options);
 
-  // Runs those who were woken, until nobody is.
+  // Runs the loops that were woken, until none is.
   void settle_down();
 
   // Runs all loops, whether they want to or not, until nothing changes.
@@ -109,7 +110,7 @@ inline NewTask at_level(int level) { return {.priority = kMaxPriority - level}; 
 
 class ElevatorLoop : public DispatcherLoops {
  protected:
-  // The only slot is taken, so that all others wait.
+  // Takes the only slot, so that all later tasks wait.
   void fill_the_slot() {
     (void)submit(at_level(0));
     node_.run_all();

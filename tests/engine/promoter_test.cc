@@ -9,7 +9,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST_P(PromoterLoop, MakesReadyWhatIsDueAndNothingEarlier) {
+TEST_P(PromoterLoop, MakesDueTasksReadyAndNoOthers) {
   Promoter promoter(observed(), log());
   const TaskId due = submit({.run_at = now() + 1s});
   const TaskId later = submit({.run_at = now() + 1s + 1us});
@@ -24,7 +24,7 @@ TEST_P(PromoterLoop, MakesReadyWhatIsDueAndNothingEarlier) {
 
 TEST_P(PromoterLoop, RunsAgainWhenTheNextTaskIsDue) {
   Promoter promoter(observed(), log());
-  EXPECT_EQ(promoter.run_once(node_now()), node_now() + 1s);  // others may schedule something
+  EXPECT_EQ(promoter.run_once(node_now()), node_now() + 1s);  // another node may schedule something
   (void)submit({.run_at = now() + 300ms});
   EXPECT_EQ(promoter.run_once(node_now()), node_now() + 300ms);
 }
@@ -39,7 +39,7 @@ TEST_P(PromoterLoop, RunsAgainAtOnceWhileMoreIsDue) {
   EXPECT_EQ(queue().ready, 3);
 }
 
-TEST_P(PromoterLoop, TwoNodesMakeEachTaskReadyOnce) {
+TEST_P(PromoterLoop, MakesATaskReadyOnceOnTwoNodes) {
   Promoter one(observed(), log(), {.batch = 3});
   Promoter other(observed(), log(), {.batch = 3});
   (void)submit_many(5, {.run_at = now() + 1s});
@@ -49,7 +49,7 @@ TEST_P(PromoterLoop, TwoNodesMakeEachTaskReadyOnce) {
   EXPECT_EQ(claim_up_to(10).size(), 5U);
 }
 
-TEST_P(PromoterLoop, AStoreThatIsAwayIsAskedAgain) {
+TEST_P(PromoterLoop, RetriesWhenTheStoreIsAway) {
   Promoter promoter(observed(), log());
   const TaskId id = submit({.run_at = now() + 1s});
   pass(1s);

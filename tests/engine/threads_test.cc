@@ -122,7 +122,7 @@ class Interference {
   std::thread thread_;
 };
 
-TEST_F(EngineThreads, TenThousandTasksSurviveCancelsPausesStopsAndStarts) {
+TEST_F(EngineThreads, FinishTenThousandTasksDespiteCancelsPausesStopsAndStarts) {
   std::vector<TaskId> ids;
   for (std::size_t i = 0; i < kTasks; i += kMaxBatch) {
     for (const TaskId& id : submit(kMaxBatch, R"({"run":"sleep","for":"0"})")) ids.push_back(id);
@@ -162,7 +162,7 @@ TEST_F(EngineThreads, TenThousandTasksSurviveCancelsPausesStopsAndStarts) {
   EXPECT_EQ(info.ready + info.running + info.scheduled, 0);
 }
 
-TEST_F(EngineThreads, LongTasksYieldWhenTheNodeStops) {
+TEST_F(EngineThreads, YieldLongTasksWhenTheNodeStops) {
   const auto ids = submit(20, R"({"run":"sleep","for":"1h"})");
   auto engine = make_engine();
   engine->engine().start();
@@ -180,7 +180,7 @@ TEST_F(EngineThreads, LongTasksYieldWhenTheNodeStops) {
   EXPECT_EQ(info.running, 0);
 }
 
-TEST_F(EngineThreads, ARunningTaskThatIsCancelledLeavesItsSlotAtOnce) {
+TEST_F(EngineThreads, FreeTheSlotOfACancelledTaskAtOnce) {
   const TaskId id = submit(1, R"({"run":"sleep","for":"1h"})").front();
   const auto engine = make_engine();
   engine->engine().start();
@@ -195,12 +195,12 @@ TEST_F(EngineThreads, ARunningTaskThatIsCancelledLeavesItsSlotAtOnce) {
   EXPECT_TRUE(engine->engine().stop(60s));
 }
 
-TEST_F(EngineThreads, ANodeStopsWithinItsGraceTimeAlsoIfItNeverStarted) {
+TEST_F(EngineThreads, StopWithoutAStart) {
   const auto engine = make_engine();
   EXPECT_TRUE(engine->engine().stop(60s));
 }
 
-TEST_F(EngineThreads, ScheduledAndRecurringTasksRunByThemselves) {
+TEST_F(EngineThreads, RunScheduledAndRecurringTasks) {
   const auto engine = make_engine();
   engine->engine().start();
   const Submission recurring{.task = {.queue = kQueue, .spec = R"({"run":"sleep","for":"1ms"})", .recurring = 2ms},

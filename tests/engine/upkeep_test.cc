@@ -28,7 +28,7 @@ struct Work {
 
 const ListQuery kInternals{.queue = kInternalQueue};
 
-TEST_P(UpkeepLoop, APassThatFoundNothingToDoLeavesNoTrace) {
+TEST_P(UpkeepLoop, LeavesNoTraceOfAPassWithoutWork) {
   Work work;
   TestNode node = this->node({.jobs = {work.job()}});
   EXPECT_EQ(node.upkeep().run_once(node_now()), node_now() + 1min);
@@ -36,7 +36,7 @@ TEST_P(UpkeepLoop, APassThatFoundNothingToDoLeavesNoTrace) {
   EXPECT_THAT(list_all(kInternals), IsEmpty());
 }
 
-TEST_P(UpkeepLoop, APassIsATaskThatNobodyElseCanClaim) {
+TEST_P(UpkeepLoop, RecordsAPassAsATaskThatNoWorkerCanClaim) {
   Work work{.batches = 3};
   TestNode node = this->node({.jobs = {work.job()}});
   node.upkeep().run_once(node_now());
@@ -64,10 +64,10 @@ TEST_P(UpkeepLoop, APassIsATaskThatNobodyElseCanClaim) {
   EXPECT_EQ(node.busy_slots(), 0U);
 }
 
-TEST_P(UpkeepLoop, ARunningPassIsBeatenAndTheNextOneWaitsForIt) {
+TEST_P(UpkeepLoop, KeepsTheLeaseOfARunningPassAndDelaysTheNext) {
   Work work{.batches = 1000};
   TestNode node = this->node({.jobs = {work.job()}});
-  horae::Monitor monitor(tasks(), log(), note_ready());
+  horae::Monitor monitor(tasks(), log());
   node.run_all();
   for (int i = 0; i < 40; ++i) {
     live(kDefaultLease / 3, {&node});
@@ -79,13 +79,13 @@ TEST_P(UpkeepLoop, ARunningPassIsBeatenAndTheNextOneWaitsForIt) {
   EXPECT_EQ(tasks[0].attempt, 1);
 }
 
-TEST_P(UpkeepLoop, ACrashAbortsThePassAndItNeverComesBack) {
+TEST_P(UpkeepLoop, AbortsAPassForGoodAfterACrash) {
   Work work{.batches = 3};
   {
     TestNode node = this->node({.jobs = {work.job()}});
     node.run_all();
   }
-  horae::Monitor monitor(tasks(), log(), note_ready());
+  horae::Monitor monitor(tasks(), log());
   for (int i = 0; i < 12; ++i) {
     monitor.run_once(node_now());
     pass(1s);
@@ -96,7 +96,7 @@ TEST_P(UpkeepLoop, ACrashAbortsThePassAndItNeverComesBack) {
   EXPECT_EQ(tasks[0].errors.at(0).code, "attempts_exhausted");
 }
 
-TEST_P(UpkeepLoop, APassThatFailsIsAborted) {
+TEST_P(UpkeepLoop, AbortsAPassThatFails) {
   Work work{.batches = 3};
   TestNode node = this->node({.jobs = {work.job()}});
   node.run_all();
@@ -110,7 +110,7 @@ TEST_P(UpkeepLoop, APassThatFailsIsAborted) {
   EXPECT_THAT(tasks[0].errors.at(0).description, HasSubstr("no more"));
 }
 
-TEST_P(UpkeepLoop, ARecordWhoseAnswerWasLostIsMadeOnce) {
+TEST_P(UpkeepLoop, RecordsAPassOnceDespiteALostAnswer) {
   Work work{.batches = 2};
   TestNode node = this->node({.jobs = {work.job()}});
   faulty().fault = FaultyTasks::Fault::kAfter;
@@ -125,7 +125,7 @@ TEST_P(UpkeepLoop, ARecordWhoseAnswerWasLostIsMadeOnce) {
   EXPECT_EQ(tasks[0].state, State::kCompleted);
 }
 
-TEST_P(UpkeepLoop, ANodeThatStopsEndsItsPasses) {
+TEST_P(UpkeepLoop, EndsItsPassesWhenTheNodeStops) {
   Work running{.batches = 100}, waiting{.batches = 100};
   UpkeepJob second = waiting.job();
   second.name = "second";
@@ -139,7 +139,7 @@ TEST_P(UpkeepLoop, ANodeThatStopsEndsItsPasses) {
   EXPECT_EQ(states, (std::map<State, int>{{State::kCompleted, 1}, {State::kAborted, 1}}));
 }
 
-TEST_P(UpkeepLoop, UserWorkThatFillsAllSlotsDoesNotDelayUpkeep) {
+TEST_P(UpkeepLoop, RunsWhileTasksFillAllSlots) {
   Work work{.batches = 2};
   TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}, .jobs = {work.job()}});
   (void)submit_many(3);
@@ -149,7 +149,7 @@ TEST_P(UpkeepLoop, UserWorkThatFillsAllSlotsDoesNotDelayUpkeep) {
   EXPECT_EQ(list_all(kInternals).at(0).state, State::kCompleted);
 }
 
-TEST_P(UpkeepLoop, RetentionForgetsWhatIsOldAndTellsHowMuch) {
+TEST_P(UpkeepLoop, RemovesOldTasksAndReportsTheirNumber) {
   TestNode node = this->node({.jobs = {retention_job(faulty(), 2)}});
   (void)submit_many(5);
   for (const Lease& lease : claim_up_to(5)) (void)complete(lease);
@@ -169,7 +169,7 @@ TEST_P(UpkeepLoop, RetentionForgetsWhatIsOldAndTellsHowMuch) {
             R"({"output":"purged 2 finished tasks\npurged 2 finished tasks\npurged 1 finished tasks\n"})");
 }
 
-TEST_P(UpkeepLoop, AStoreThatIsAwayIsAskedAgain) {
+TEST_P(UpkeepLoop, RetriesWhenTheStoreIsAway) {
   TestNode node = this->node({.jobs = {retention_job(faulty())}});
   const Lease lease = start();
   (void)complete(lease);

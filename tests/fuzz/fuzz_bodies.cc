@@ -1,4 +1,5 @@
-// Laws of the readers of request bodies for any bytes: what is read passes the store's checks, what is not is told why.
+// Laws of the parsers of request bodies, for any bytes: what is accepted passes the store's checks, and each refusal
+// gives a reason.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -38,7 +39,7 @@ void read_all(std::string_view body) {
   const auto scheduled = read_schedule_request(body);
   if (is_read(scheduled)) {
     HORAE_CHECK(check_new_task(*scheduled).ok(), "what is read can be stored");
-    HORAE_CHECK(scan_json(scheduled->spec).ok(), "a spec that is made of a command is JSON");
+    HORAE_CHECK(scan_json(scheduled->spec).ok(), "the spec generated from a command is JSON");
   }
   (void)is_read(read_token_wish(body));
   (void)is_read(read_cancel_reason(body));

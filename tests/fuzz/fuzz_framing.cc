@@ -34,7 +34,7 @@ struct Heard {
   std::string answers;
 };
 
-// A server of one connection, without threads: it does all that it can whenever it is asked to.
+// A server with one connection and no threads: it works only when the target polls it.
 class Server {
  public:
   Server()
@@ -46,7 +46,7 @@ class Server {
             .handler = [this](HttpRequest request, const Responder& responder) { take(std::move(request), responder); },
             .on_closed = [] {}}) {}
 
-  // What it makes of `text` that arrives in such pieces.
+  // The result of `text` arriving in pieces of this size.
   Heard hear(std::string_view text, std::size_t piece) {
     heard_ = {};
     std::array<int, 2> ends = {};
@@ -61,7 +61,7 @@ class Server {
     }
     ::close(client_);
     run();
-    // The kernel may take a moment to tell.
+    // The kernel may take a moment to report the end.
     while (!loop_->connections().empty() && loop_->context().run_one_for(kPatience) > 0) run();
     HORAE_CHECK(loop_->connections().empty(), "a connection ends with its client");
     return std::move(heard_);
@@ -108,7 +108,7 @@ std::size_t count_of(std::string_view text, std::string_view part) {
   return count;
 }
 
-// Where the body of a request ends must be beyond doubt: a proxy that sees another end lets requests slip past it.
+// The end of a body must be unambiguous: a proxy that sees another end could be made to pass hidden requests.
 void require_clear_length(const HttpRequest& request) {
   const auto times = [&](std::string_view name) {
     return std::ranges::count_if(request.headers, [&](const auto& h) { return equals_ignoring_case(h.name, name); });

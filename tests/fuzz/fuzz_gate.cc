@@ -1,4 +1,4 @@
-// Laws of who may come in, for any headers: lines of "Name: value" after one with the method.
+// Laws of the access gate, for any headers. The input is a line with the method, then lines of "Name: value".
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ Gate gate_with_one_token(bool require_token) {
   return Gate({.find_token = find}, {.require_token = require_token});
 }
 
-// A name that a site can own has a letter in it, and is none of ours.
+// A name that a site can own contains a letter, and is not one of this node's.
 bool can_belong_to_a_site(std::string_view host) {
   const std::string_view name = host.substr(0, host.find(':'));
   return name.find_first_of("ghijkmpqruvwxyzGHIJKMPQRUVWXYZ") != std::string_view::npos && !host.starts_with("[") &&
@@ -47,19 +47,18 @@ void require_laws(const HttpRequest& request) {
   const std::string_view said = request.header("Authorization");
   for (const bool is_local : {true, false}) {
     for (const bool require_token : {true, false}) {
-      HttpRequest asked = request;
-      asked.is_local = is_local;
-      const auto decision = gate_with_one_token(require_token).decide(asked, Access::kAdmin);
+      HttpRequest tried = request;
+      tried.is_local = is_local;
+      const auto decision = gate_with_one_token(require_token).decide(tried, Access::kAdmin);
       if (decision.refusal) {
         require_good_refusal({ErrorCode::kMalformed, decision.refusal->detail});
         continue;
       }
-      HORAE_CHECK(is_local && !require_token && said.empty(),
-                  "nobody but one of this machine is admin without a token");
+      HORAE_CHECK(is_local && !require_token && said.empty(), "only callers on this machine are admin without a token");
       HORAE_CHECK(is_local_host(host), "no page of a site gets in through its own name");
       HORAE_CHECK(!is_from_another_site(request), "no page of another site gets in");
-      const bool reads = gate_with_one_token(false).decide(asked, Access::kRead).refusal == std::nullopt;
-      HORAE_CHECK(reads, "who may do all may read");
+      const bool reads = gate_with_one_token(false).decide(tried, Access::kRead).refusal == std::nullopt;
+      HORAE_CHECK(reads, "an admin may read");
     }
   }
   const auto decision = gate_with_one_token(true).decide(request, Access::kRead);

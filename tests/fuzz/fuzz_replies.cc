@@ -1,4 +1,4 @@
-// Laws of how the command line reads a node's answers, for any bytes: what answers may be no node at all.
+// Laws of the command line's parsers of answers, for any bytes: the other end need not be a node.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

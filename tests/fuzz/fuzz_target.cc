@@ -1,5 +1,5 @@
-// Laws of the target of a request for any bytes: its route, its query, the page that it asks for. The input is a
-// method, a path and a query: "GET /v1/tasks?limit=10".
+// Laws of the target of a request, for any bytes: its route, its query and its page of a list. The input is a method, a
+// path and a query: "GET /v1/tasks?limit=10".
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace horae {
 namespace {
 
-// Nobody waits for it.
+// Discards the answer.
 class NoAnswer final : public AnswerSlot {
  public:
   void answer(HttpResponse, Sent) override {}
@@ -26,7 +26,7 @@ class NoAnswer final : public AnswerSlot {
   bool is_gone() const override { return true; }
 };
 
-// Also a value that is well written may be refused by its meaning.
+// A well-formed value may be refused because it is not allowed.
 void require_refusal(Error error) {
   HORAE_CHECK(error.code == ErrorCode::kMalformed || error.code == ErrorCode::kRefused, "the request is at fault");
   error.code = ErrorCode::kMalformed;
@@ -52,7 +52,7 @@ void require_laws_of_lists(const Call& call) {
 void require_laws_of_queries(std::string_view text, const Route& route) {
   auto query = read_query(text, route);
   if (!query.ok()) return require_refusal(query.error());
-  HORAE_CHECK(query->size() <= route.parameters.size(), "each part that a route knows comes once");
+  HORAE_CHECK(query->size() <= route.parameters.size(), "each parameter of a route occurs once");
   Call call{.request = {}, .responder = Responder(std::make_shared<NoAnswer>()), .route = &route};
   call.query = std::move(*query);
   for (const auto& [name, value] : call.query) {
@@ -65,12 +65,12 @@ void require_laws_of_queries(std::string_view text, const Route& route) {
 void require_laws_of_routes(std::string_view method, std::string_view path, std::string_view query) {
   const RouteMatch match = find_route(method, path);
   if (match.route == nullptr) {
-    HORAE_CHECK(match.arguments.empty(), "what leads nowhere has no arguments");
+    HORAE_CHECK(match.arguments.empty(), "a path without a route has no arguments");
     return;
   }
   HORAE_CHECK(match.route->method == method || method == "HEAD", "a route is of its method");
   const auto holes = std::ranges::count(match.route->pattern, '{');
-  HORAE_CHECK(std::ssize(match.arguments) == holes, "there is an argument for each place");
+  HORAE_CHECK(std::ssize(match.arguments) == holes, "there is an argument for each placeholder");
   for (const auto& argument : match.arguments) HORAE_CHECK(is_text(argument), "an argument is text");
   require_laws_of_queries(query, *match.route);
 }

@@ -1,5 +1,5 @@
-// Runs a fuzz target on the files of its corpus and on changes of them, the same ones each time: so that the tests need
-// neither Clang nor luck. `make fuzz` explores.
+// Runs a fuzz target on the files of its corpus and on mutations of them, the same ones each time: so the tests are
+// deterministic and need no Clang. `make fuzz` explores.
 //
 //   fuzz_time CORPUS [CHANGES]     CHANGES of each file; 2000 by default
 #include <algorithm>
@@ -34,9 +34,11 @@ Inputs read_corpus(const std::filesystem::path& folder) {
   return inputs;
 }
 
-// One small change: a byte, a piece left out or repeated, a piece of another input, or the end.
+// One small mutation: a changed byte, a removed or repeated piece, a piece of another input, or a cut.
 void change(std::string& text, const Inputs& inputs, std::mt19937_64& random) {
-  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % std::max<std::size_t>(limit, 1)); };
+  const auto below = [&](std::size_t limit) {
+    return static_cast<std::size_t>(random() % std::max<std::size_t>(limit, 1));
+  };
   const std::size_t at = below(text.size() + 1);
   const std::size_t length = below(16);
   switch (below(6)) {

@@ -1,4 +1,4 @@
-// What the seed decides.
+// Random decisions, all determined by the seed.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ class Chance {
   double unit() { return random_.unit(); }
   bool happens(double probability) { return probability > 0.0 && unit() < probability; }
 
-  // Both ends may come.
+  // Both ends are included.
   int between(int low, int high) {
     return low + static_cast<int>(random_.below(static_cast<std::uint64_t>(high - low) + 1));
   }
   Duration between(Duration low, Duration high) { return low + part(high - low, unit()); }
 
-  // Mostly short, sometimes several times the mean.
+  // Exponentially distributed: mostly short, sometimes several times the mean.
   Duration around(Duration mean) { return part(mean, -std::log(1.0 - unit())); }
 
   template <typename T>

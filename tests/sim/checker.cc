@@ -13,16 +13,16 @@
 namespace horae::sim {
 namespace {
 
-// What holds in any order of the records.
-class Bystander {
+// The rules that hold in any order of the records.
+class UnorderedChecker {
  public:
-  explicit Bystander(const History& history) : history_(history) {
+  explicit UnorderedChecker(const History& history) : history_(history) {
     for (const Task& task : history.ending.tasks) tasks_.emplace(task.id, &task);
   }
 
   std::vector<Violation> judge() && {
     for (const Record& record : history_.records) {
-      if (const auto* acknowledged = std::get_if<Acknowledged>(&record.what)) expect_there(acknowledged->task);
+      if (const auto* acknowledged = std::get_if<Acknowledged>(&record.what)) expect_present(acknowledged->task);
       if (const auto* claimed = std::get_if<Claimed>(&record.what)) judge_claim(*claimed);
       if (const auto* settled = std::get_if<Settled>(&record.what)) judge_settled(*settled);
     }
@@ -30,30 +30,30 @@ class Bystander {
   }
 
  private:
-  const Task* expect_there(const TaskId& id) {
+  const Task* expect_present(const TaskId& id) {
     const auto found = tasks_.find(id);
     if (found != tasks_.end()) return found->second;
-    violate("lost", id, "the store does not know it");
+    violate("lost", id, "is missing in the store");
     return nullptr;
   }
 
-  void judge_claim(const Claimed& told) {
-    if (!claimed_.emplace(told.task, told.attempt).second) {
-      violate("doubled", told.task, fmt::format("attempt {} was given twice", told.attempt));
+  void judge_claim(const Claimed& fact) {
+    if (!claimed_.emplace(fact.task, fact.attempt).second) {
+      violate("doubled", fact.task, fmt::format("attempt {} was handed out twice", fact.attempt));
     }
-    const Task* task = expect_there(told.task);
-    if (task != nullptr && task->attempt < told.attempt) {
-      violate("lost", told.task, fmt::format("the store has forgotten attempt {}", told.attempt));
+    const Task* task = expect_present(fact.task);
+    if (task != nullptr && task->attempt < fact.attempt) {
+      violate("lost", fact.task, fmt::format("the store has lost attempt {}", fact.attempt));
     }
   }
 
-  void judge_settled(const Settled& told) {
-    if (told.event != Event::kComplete || !is_success(told.verdict)) return;
-    const Task* task = expect_there(told.task);
+  void judge_settled(const Settled& fact) {
+    if (fact.event != Event::kComplete || !is_success(fact.verdict)) return;
+    const Task* task = expect_present(fact.task);
     if (task == nullptr || task->recurring) return;
-    if (task->state != State::kCompleted || task->attempt != told.attempt) {
-      violate("final", told.task,
-              fmt::format("attempt {} completed it, but it is {} with attempt {}", told.attempt,
+    if (task->state != State::kCompleted || task->attempt != fact.attempt) {
+      violate("final", fact.task,
+              fmt::format("attempt {} completed it, but it is {} with attempt {}", fact.attempt,
                           std::string(to_string(task->state)), task->attempt));
     }
   }
@@ -74,12 +74,13 @@ void judge_counts(const Ending& ending, std::vector<Violation>& violations) {
   std::map<std::string, Counts> counted;
   for (const Task& task : ending.tasks) ++counted[task.queue][static_cast<std::size_t>(task.state)];
   for (const QueueInfo& queue : ending.queues) {
-    const Counts told = {queue.scheduled, queue.ready, queue.running, queue.completed, queue.aborted, queue.cancelled};
-    if (told == counted[queue.name]) continue;
+    const Counts reported = {queue.scheduled, queue.ready,   queue.running,
+                             queue.completed, queue.aborted, queue.cancelled};
+    if (reported == counted[queue.name]) continue;
     std::string text = fmt::format("queue {}:", queue.name);
     for (const State state : kAllStates) {
       const auto place = static_cast<std::size_t>(state);
-      text += fmt::format(" {} {} of {}", std::string(to_string(state)), told[place], counted[queue.name][place]);
+      text += fmt::format(" {} {} of {}", std::string(to_string(state)), reported[place], counted[queue.name][place]);
     }
     violations.push_back({"counts", ending.at, text});
   }
@@ -95,7 +96,7 @@ std::vector<Violation> check(const History& history) {
     judge.judge_ending(history.ending);
     violations = std::move(judge).violations();
   } else {
-    violations = Bystander(history).judge();
+    violations = UnorderedChecker(history).judge();
   }
   judge_counts(history.ending, violations);
   return violations;

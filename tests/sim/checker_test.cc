@@ -1,4 +1,4 @@
-// Each rule has a small history that breaks it, beside one that keeps them all.
+// For each rule a small history that breaks it, and one history that keeps them all.
 #include "tests/sim/checker.h"
 
 #include <gmock/gmock.h>
@@ -24,55 +24,55 @@ TaskId id_of(int number) {
   return id;
 }
 
-// Tells a history, line by line. Times are seconds from the beginning.
-class Tale {
+// Builds a history, record by record. Times are relative to kBegin.
+class Scenario {
  public:
-  Tale() {
+  Scenario() {
     history.ending.at = kBegin + 1000s;
     history.node_slots = 1;
   }
 
-  Tale& at(std::chrono::milliseconds time) {
+  Scenario& at(std::chrono::milliseconds time) {
     now_ = kBegin + time;
     return *this;
   }
-  Tale& tell(What what, int node = 0) {
+  Scenario& add(What what, int node = 0) {
     history.records.push_back({now_, node, std::move(what)});
     return *this;
   }
-  Tale& submit(int number, NewTask wish = {}) {
+  Scenario& submit(int number, NewTask wish = {}) {
     wish.queue = "q";
     const bool later = wish.run_at && *wish.run_at > now_;
-    return tell(Submitted{.task = id_of(number),
-                          .number = number,
-                          .intent = number,
-                          .wish = wish,
-                          .state = later ? State::kScheduled : State::kReady});
+    return add(Submitted{.task = id_of(number),
+                         .number = number,
+                         .intent = number,
+                         .wish = wish,
+                         .state = later ? State::kScheduled : State::kReady});
   }
-  Tale& claim(int number, int attempt = 1, const std::string& owner = "worker-1") {
-    return tell(Claimed{id_of(number), attempt, owner, kLease, std::nullopt});
+  Scenario& claim(int number, int attempt = 1, const std::string& owner = "worker-1") {
+    return add(Claimed{id_of(number), attempt, owner, kLease, std::nullopt});
   }
-  Tale& settle(Event event, int number, int attempt = 1, const std::string& owner = "worker-1",
-               Verdict verdict = Verdict::kAccepted, std::optional<State> state = std::nullopt) {
+  Scenario& settle(Event event, int number, int attempt = 1, const std::string& owner = "worker-1",
+                   Verdict verdict = Verdict::kAccepted, std::optional<State> state = std::nullopt) {
     const State usual = event == Event::kComplete ? State::kCompleted
                         : event == Event::kAbort  ? State::kAborted
                         : event == Event::kYield  ? State::kReady
                                                   : State::kRunning;
-    return tell(Settled{.event = event,
-                        .task = id_of(number),
-                        .attempt = attempt,
-                        .owner = owner,
-                        .lease = kLease,
-                        .verdict = verdict,
-                        .state = state.value_or(usual)});
+    return add(Settled{.event = event,
+                       .task = id_of(number),
+                       .attempt = attempt,
+                       .owner = owner,
+                       .lease = kLease,
+                       .verdict = verdict,
+                       .state = state.value_or(usual)});
   }
-  Tale& expire(int number, int attempt = 1, State state = State::kReady) {
-    return tell(Expired{id_of(number), attempt, "worker-1", state});
+  Scenario& expire(int number, int attempt = 1, State state = State::kReady) {
+    return add(Expired{id_of(number), attempt, "worker-1", state});
   }
-  Tale& phase(Phase::Kind kind) { return tell(Phase{kind}); }
+  Scenario& phase(Phase::Kind kind) { return add(Phase{kind}); }
 
-  // The task as the store shows it at the end.
-  Tale& end(int number, State state, int attempt, std::vector<HistoryKind> trail = {}, int tries = 0) {
+  // Adds a task to the final state of the store.
+  Scenario& end(int number, State state, int attempt, std::vector<HistoryKind> trail = {}, int tries = 0) {
     Task task;
     task.id = id_of(number);
     task.number = number;
@@ -96,209 +96,212 @@ class Tale {
 
 auto Violates(const std::string& rule) { return Contains(Field(&Violation::rule, rule)); }
 
-TEST(Checker, IsSilentOnAGoodHistory) {
-  Tale tale;
-  tale.submit(1).tell(Acknowledged{id_of(1)});
-  tale.at(1s).claim(1).at(4s).settle(Event::kHeartbeat, 1).at(15s).expire(1);
-  tale.at(16s).claim(1, 2, "worker-2").settle(Event::kComplete, 1, 1, "worker-1", Verdict::kStaleAttempt);
-  tale.at(17s)
+TEST(Checker, AcceptsACorrectHistory) {
+  Scenario scenario;
+  scenario.submit(1).add(Acknowledged{id_of(1)});
+  scenario.at(1s).claim(1).at(4s).settle(Event::kHeartbeat, 1).at(15s).expire(1);
+  scenario.at(16s).claim(1, 2, "worker-2").settle(Event::kComplete, 1, 1, "worker-1", Verdict::kStaleAttempt);
+  scenario.at(17s)
       .settle(Event::kComplete, 1, 2, "worker-2")
       .settle(Event::kComplete, 1, 2, "worker-2", Verdict::kRepeated);
-  tale.end(1, State::kCompleted, 2, {HistoryKind::kTimeout, HistoryKind::kLateResult}, 1);
-  tale.history.ending.queues = {{.name = "q", .completed = 1}};
-  for (const Violation& each : tale.check()) ADD_FAILURE() << each.rule << ": " << each.text;
+  scenario.end(1, State::kCompleted, 2, {HistoryKind::kTimeout, HistoryKind::kLateResult}, 1);
+  scenario.history.ending.queues = {{.name = "q", .completed = 1}};
+  for (const Violation& each : scenario.check()) ADD_FAILURE() << each.rule << ": " << each.text;
 }
 
-TEST(Checker, SeesAnAcknowledgedTaskThatIsLost) {
-  EXPECT_THAT(Tale().tell(Acknowledged{id_of(1)}).check(), Violates("lost"));
-  EXPECT_THAT(Tale().submit(1).tell(Acknowledged{id_of(1)}).check(), Violates("lost"));
+TEST(Checker, FindsALostAcknowledgedTask) {
+  EXPECT_THAT(Scenario().add(Acknowledged{id_of(1)}).check(), Violates("lost"));
+  EXPECT_THAT(Scenario().submit(1).add(Acknowledged{id_of(1)}).check(), Violates("lost"));
 }
 
-TEST(Checker, SeesAWishThatBecameTwoTasks) {
-  Tale tale;
-  tale.submit(1).tell(Submitted{.task = id_of(2), .number = 2, .intent = 1, .wish = {.queue = "q"}});
-  EXPECT_THAT(tale.end(1, State::kReady, 0).end(2, State::kReady, 0).check(), Violates("doubled"));
+TEST(Checker, FindsASubmitThatMadeTwoTasks) {
+  Scenario scenario;
+  scenario.submit(1).add(Submitted{.task = id_of(2), .number = 2, .intent = 1, .wish = {.queue = "q"}});
+  EXPECT_THAT(scenario.end(1, State::kReady, 0).end(2, State::kReady, 0).check(), Violates("doubled"));
 }
 
-TEST(Checker, SeesAStaleWriteThatIsAccepted) {
-  Tale tale;
-  tale.submit(1).claim(1).at(11s).expire(1).claim(1, 2, "worker-2").settle(Event::kComplete, 1);
-  EXPECT_THAT(tale.check(), Violates("stale"));
+TEST(Checker, FindsAnAcceptedStaleSettlement) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).at(11s).expire(1).claim(1, 2, "worker-2").settle(Event::kComplete, 1);
+  EXPECT_THAT(scenario.check(), Violates("stale"));
 }
 
-TEST(Checker, SeesARepetitionOfNothing) {
-  EXPECT_THAT(Tale().submit(1).settle(Event::kComplete, 1, 1, "worker-1", Verdict::kRepeated).check(),
+TEST(Checker, FindsARepetitionOfNothing) {
+  EXPECT_THAT(Scenario().submit(1).settle(Event::kComplete, 1, 1, "worker-1", Verdict::kRepeated).check(),
               Violates("stale"));
 }
 
-TEST(Checker, SeesAnOwnerThatIsRefused) {
-  Tale tale;
-  tale.submit(1).claim(1).settle(Event::kComplete, 1, 1, "worker-1", Verdict::kStaleAttempt);
-  EXPECT_THAT(tale.check(), Violates("refused"));
+TEST(Checker, FindsARefusedOwner) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).settle(Event::kComplete, 1, 1, "worker-1", Verdict::kStaleAttempt);
+  EXPECT_THAT(scenario.check(), Violates("refused"));
 }
 
-TEST(Checker, SeesAnAttemptThatIsTakenFromItsWorker) {
-  Tale tale;
-  tale.submit(1).claim(1);
-  EXPECT_THAT(Tale(tale).settle(Event::kRelease, 1, 1, "worker-1", Verdict::kAccepted, State::kReady).check(),
+TEST(Checker, FindsAReleasedAttemptThatItsWorkerHasBegun) {
+  Scenario scenario;
+  scenario.submit(1).claim(1);
+  EXPECT_THAT(Scenario(scenario).settle(Event::kRelease, 1, 1, "worker-1", Verdict::kAccepted, State::kReady).check(),
               Not(Violates("taken")));
-  tale.tell(WorkBegins{id_of(1), 1}).settle(Event::kRelease, 1, 1, "worker-1", Verdict::kAccepted, State::kReady);
-  EXPECT_THAT(tale.check(), Violates("taken"));
+  scenario.add(WorkBegins{id_of(1), 1}).settle(Event::kRelease, 1, 1, "worker-1", Verdict::kAccepted, State::kReady);
+  EXPECT_THAT(scenario.check(), Violates("taken"));
 }
 
-TEST(Checker, SeesACancelThatIsOverwritten) {
-  Tale tale;
-  tale.submit(1).claim(1).tell(Cancelled{id_of(1), Verdict::kAccepted}).settle(Event::kComplete, 1);
-  EXPECT_THAT(tale.check(), Violates("final"));
+TEST(Checker, FindsAnOverwrittenCancel) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).add(Cancelled{id_of(1), Verdict::kAccepted}).settle(Event::kComplete, 1);
+  EXPECT_THAT(scenario.check(), Violates("final"));
 }
 
-TEST(Checker, SeesARescueOfAFinishedTask) {
-  EXPECT_THAT(Tale().submit(1).claim(1).settle(Event::kComplete, 1).at(11s).expire(1).check(), Violates("final"));
+TEST(Checker, FindsAnExpiryOfAFinishedTask) {
+  EXPECT_THAT(Scenario().submit(1).claim(1).settle(Event::kComplete, 1).at(11s).expire(1).check(), Violates("final"));
 }
 
-TEST(Checker, SeesTwoLeasesAtOnce) {
-  EXPECT_THAT(Tale().submit(1).claim(1).claim(1, 2, "worker-2").check(), Violates("overlap"));
+TEST(Checker, FindsTwoLeasesOfOneTask) {
+  EXPECT_THAT(Scenario().submit(1).claim(1).claim(1, 2, "worker-2").check(), Violates("overlap"));
 }
 
-TEST(Checker, SeesAnAttemptThatIsGivenTwice) {
-  Tale tale;
-  tale.submit(1).claim(1).settle(Event::kYield, 1).claim(1, 1, "worker-2");
-  EXPECT_THAT(tale.check(), Violates("doubled"));
+TEST(Checker, FindsAnAttemptHandedOutTwice) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).settle(Event::kYield, 1).claim(1, 1, "worker-2");
+  EXPECT_THAT(scenario.check(), Violates("doubled"));
 }
 
-TEST(Checker, SeesALeaseThatEndsTooEarly) {
-  Tale tale;
-  tale.submit(1).claim(1).at(5s).settle(Event::kHeartbeat, 1).at(12s).expire(1);
-  EXPECT_THAT(tale.check(), Violates("early"));
+TEST(Checker, FindsALeaseThatExpiresTooEarly) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).at(5s).settle(Event::kHeartbeat, 1).at(12s).expire(1);
+  EXPECT_THAT(scenario.check(), Violates("early"));
 }
 
-TEST(Checker, SeesATaskThatStartsBeforeItIsDue) {
-  Tale tale;
-  tale.submit(1, {.run_at = kBegin + 10s});
-  EXPECT_THAT(Tale(tale).at(9s).claim(1).check(), Violates("early"));
-  EXPECT_THAT(Tale(tale).at(9s).tell(Promoted{1, 1000}).check(), Violates("early"));
+TEST(Checker, FindsATaskPromotedBeforeItIsDue) {
+  Scenario scenario;
+  scenario.submit(1, {.run_at = kBegin + 10s});
+  EXPECT_THAT(Scenario(scenario).at(9s).claim(1).check(), Violates("early"));
+  EXPECT_THAT(Scenario(scenario).at(9s).add(Promoted{1, 1000}).check(), Violates("early"));
 }
 
-TEST(Checker, SeesDueTasksThatStayScheduled) {
-  EXPECT_THAT(Tale().submit(1, {.run_at = kBegin + 10s}).at(10s).tell(Promoted{0, 1000}).check(), Violates("due"));
+TEST(Checker, FindsDueTasksThatStayScheduled) {
+  EXPECT_THAT(Scenario().submit(1, {.run_at = kBegin + 10s}).at(10s).add(Promoted{0, 1000}).check(), Violates("due"));
 }
 
-TEST(Checker, SeesASecondAttemptMadeByAnOutage) {
-  Tale tale;
-  tale.submit(1).claim(1).at(2s).tell(StoreAway{true}).at(32s).tell(StoreAway{false});
-  EXPECT_THAT(Tale(tale).expire(1).check(), Violates("outage"));
-  const auto extended = Tale(tale).tell(Extended{}).at(43s).expire(1).check();
+TEST(Checker, FindsAnExpiryCausedByAnOutage) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).at(2s).add(StoreOutage{true}).at(32s).add(StoreOutage{false});
+  EXPECT_THAT(Scenario(scenario).expire(1).check(), Violates("outage"));
+  const auto extended = Scenario(scenario).add(Extended{}).at(43s).expire(1).check();
   EXPECT_THAT(extended, ::testing::Not(Violates("outage")));
 }
 
-TEST(Checker, SeesTriesThatDoNotCount) {
-  EXPECT_THAT(Tale().submit(1, {.max_attempts = 1}).claim(1).at(11s).expire(1).check(), Violates("tries"));
+TEST(Checker, FindsTriesThatDoNotCount) {
+  EXPECT_THAT(Scenario().submit(1, {.max_attempts = 1}).claim(1).at(11s).expire(1).check(), Violates("tries"));
 }
 
-TEST(Checker, SeesAPausedQueueThatGives) {
-  Tale tale;
-  tale.submit(1).tell(QueueSet{"q", {.paused = true}}).claim(1);
-  EXPECT_THAT(tale.check(), Violates("paused"));
+TEST(Checker, FindsAClaimFromAPausedQueue) {
+  Scenario scenario;
+  scenario.submit(1).add(QueueSet{"q", {.paused = true}}).claim(1);
+  EXPECT_THAT(scenario.check(), Violates("paused"));
 }
 
-TEST(Checker, SeesAnOrderThatIsNotThatOfTheRanks) {
-  Tale tale;
-  tale.submit(1, {.priority = 60}).submit(2, {.priority = 50}).claim(2);
-  EXPECT_THAT(tale.check(), Violates("order"));
-  EXPECT_THAT(tale.check(), ::testing::Not(Violates("ageing")));
+TEST(Checker, FindsAClaimOutOfRankOrder) {
+  Scenario scenario;
+  scenario.submit(1, {.priority = 60}).submit(2, {.priority = 50}).claim(2);
+  EXPECT_THAT(scenario.check(), Violates("order"));
+  EXPECT_THAT(scenario.check(), ::testing::Not(Violates("ageing")));
 }
 
-TEST(Checker, SeesATaskThatStarves) {
-  Tale tale;
-  tale.submit(1, {.priority = 55}).at(200s).submit(2, {.priority = 255}).claim(2);
-  EXPECT_THAT(tale.check(), Violates("ageing"));
+TEST(Checker, FindsAStarvedTask) {
+  Scenario scenario;
+  scenario.submit(1, {.priority = 55}).at(200s).submit(2, {.priority = 255}).claim(2);
+  EXPECT_THAT(scenario.check(), Violates("ageing"));
 }
 
-TEST(Checker, SeesARecurrenceThatEnds) {
-  EXPECT_THAT(Tale().submit(1, {.recurring = 5s}).claim(1).settle(Event::kComplete, 1).check(), Violates("recurrence"));
+TEST(Checker, FindsARecurrenceThatEnds) {
+  EXPECT_THAT(Scenario().submit(1, {.recurring = 5s}).claim(1).settle(Event::kComplete, 1).check(),
+              Violates("recurrence"));
 }
 
-TEST(Checker, SeesATurnThatIsNotAtItsTime) {
-  Tale tale;
-  tale.submit(1, {.recurring = 5s}).claim(1);
-  tale.settle(Event::kComplete, 1, 1, "worker-1", Verdict::kAccepted, State::kScheduled).at(4s).tell(Promoted{1, 1000});
-  EXPECT_THAT(tale.check(), Violates("early"));
+TEST(Checker, FindsATurnAtTheWrongTime) {
+  Scenario scenario;
+  scenario.submit(1, {.recurring = 5s}).claim(1);
+  scenario.settle(Event::kComplete, 1, 1, "worker-1", Verdict::kAccepted, State::kScheduled)
+      .at(4s)
+      .add(Promoted{1, 1000});
+  EXPECT_THAT(scenario.check(), Violates("early"));
 }
 
-TEST(Checker, SeesATaskThatNeverEnds) {
-  EXPECT_THAT(Tale().submit(1).phase(Phase::Kind::kEnd).end(1, State::kReady, 0).check(), Violates("unfinished"));
+TEST(Checker, FindsATaskThatNeverEnds) {
+  EXPECT_THAT(Scenario().submit(1).phase(Phase::Kind::kEnd).end(1, State::kReady, 0).check(), Violates("unfinished"));
 }
 
-TEST(Checker, SeesALeaseThatIsLostWhileAllLive) {
-  EXPECT_THAT(Tale().phase(Phase::Kind::kCalm).submit(1).claim(1).at(11s).expire(1).check(), Violates("calm"));
+TEST(Checker, FindsALeaseLostWithoutAnyFault) {
+  EXPECT_THAT(Scenario().phase(Phase::Kind::kCalm).submit(1).claim(1).at(11s).expire(1).check(), Violates("calm"));
 }
 
-TEST(Checker, SeesAWorkerThatWaitsBesideAReadyTask) {
-  Tale tale;
-  tale.phase(Phase::Kind::kCalm).tell(Waiting{"worker-1", {"q"}}).submit(1);
-  EXPECT_THAT(Tale(tale).at(1s).claim(1).check(), Violates("idle"));
-  EXPECT_THAT(Tale(tale).at(100ms).claim(1).check(), ::testing::Not(Violates("idle")));
+TEST(Checker, FindsAWorkerThatWaitsInSpiteOfAReadyTask) {
+  Scenario scenario;
+  scenario.phase(Phase::Kind::kCalm).add(Waiting{"worker-1", {"q"}}).submit(1);
+  EXPECT_THAT(Scenario(scenario).at(1s).claim(1).check(), Violates("idle"));
+  EXPECT_THAT(Scenario(scenario).at(100ms).claim(1).check(), ::testing::Not(Violates("idle")));
 }
 
-TEST(Checker, SeesATimeoutAfterAYield) {
-  Tale tale;
-  tale.submit(1).claim(1).settle(Event::kYield, 1);
-  tale.end(1, State::kReady, 1, {HistoryKind::kYield, HistoryKind::kTimeout});
-  EXPECT_THAT(tale.check(), Violates("trail"));
+TEST(Checker, FindsATimeoutAfterAYield) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).settle(Event::kYield, 1);
+  scenario.end(1, State::kReady, 1, {HistoryKind::kYield, HistoryKind::kTimeout});
+  EXPECT_THAT(scenario.check(), Violates("trail"));
 }
 
-TEST(Checker, SeesALateResultThatLeavesNoTrace) {
-  Tale tale;
-  tale.submit(1).claim(1).settle(Event::kYield, 1).settle(Event::kComplete, 1, 1, "worker-1", Verdict::kWrongState);
-  tale.end(1, State::kReady, 1, {HistoryKind::kYield});
-  EXPECT_THAT(tale.check(), Violates("trail"));
+TEST(Checker, FindsALateResultMissingInTheHistory) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).settle(Event::kYield, 1).settle(Event::kComplete, 1, 1, "worker-1", Verdict::kWrongState);
+  scenario.end(1, State::kReady, 1, {HistoryKind::kYield});
+  EXPECT_THAT(scenario.check(), Violates("trail"));
 }
 
-TEST(Checker, SeesCountsThatDoNotAddUp) {
-  Tale tale;
-  tale.submit(1).end(1, State::kReady, 0);
-  tale.history.ending.queues = {{.name = "q", .ready = 2}};
-  EXPECT_THAT(tale.check(), Violates("counts"));
+TEST(Checker, FindsWrongCounts) {
+  Scenario scenario;
+  scenario.submit(1).end(1, State::kReady, 0);
+  scenario.history.ending.queues = {{.name = "q", .ready = 2}};
+  EXPECT_THAT(scenario.check(), Violates("counts"));
 }
 
-TEST(Checker, SeesATaskThatStandsElsewhereThanItShould) {
-  EXPECT_THAT(Tale().submit(1).claim(1).end(1, State::kReady, 1).check(), Violates("differs"));
+TEST(Checker, FindsATaskInAnotherStateThanTheHistorySays) {
+  EXPECT_THAT(Scenario().submit(1).claim(1).end(1, State::kReady, 1).check(), Violates("differs"));
 }
 
-TEST(Checker, SeesAPurgeBeforeItsTime) {
-  Tale tale;
-  tale.submit(1).claim(1).settle(Event::kComplete, 1);
-  EXPECT_THAT(Tale(tale).at(1s).tell(Purged{1}).check(), Violates("retention"));
-  EXPECT_THAT(Tale(tale).at(8 * 24h).tell(Purged{1}).check(), IsEmpty());
+TEST(Checker, FindsAPurgeBeforeItsTime) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).settle(Event::kComplete, 1);
+  EXPECT_THAT(Scenario(scenario).at(1s).add(Purged{1}).check(), Violates("retention"));
+  EXPECT_THAT(Scenario(scenario).at(8 * 24h).add(Purged{1}).check(), IsEmpty());
 }
 
-TEST(Checker, SeesASlotThatIsBookedTwice) {
-  Tale tale;
-  tale.submit(1).submit(2).claim(1).claim(2);
-  tale.tell(RunBegins{id_of(1), 1}).tell(RunBegins{id_of(2), 1});
-  EXPECT_THAT(tale.check(), Violates("doubled"));
+TEST(Checker, FindsASlotUsedTwice) {
+  Scenario scenario;
+  scenario.submit(1).submit(2).claim(1).claim(2);
+  scenario.add(RunBegins{id_of(1), 1}).add(RunBegins{id_of(2), 1});
+  EXPECT_THAT(scenario.check(), Violates("doubled"));
 }
 
-TEST(Checker, SeesATokenThatGetsTwoBatches) {
-  Tale tale;
-  tale.submit(1).submit(2).claim(1).tell(TokenServed{id_of(9)}).tell(GivenAgain{id_of(1), 1, "worker-1"});
-  EXPECT_THAT(Tale(tale).check(), Not(Violates("token")));
-  EXPECT_THAT(Tale(tale).check(), Not(Violates("stale")));
-  EXPECT_THAT(tale.claim(2).tell(TokenServed{id_of(9)}).check(), Violates("token"));
+TEST(Checker, FindsATokenWithTwoBatches) {
+  Scenario scenario;
+  scenario.submit(1).submit(2).claim(1).add(TokenServed{id_of(9)}).add(GrantedAgain{id_of(1), 1, "worker-1"});
+  EXPECT_THAT(Scenario(scenario).check(), Not(Violates("token")));
+  EXPECT_THAT(Scenario(scenario).check(), Not(Violates("stale")));
+  EXPECT_THAT(scenario.claim(2).add(TokenServed{id_of(9)}).check(), Violates("token"));
 }
 
-TEST(Checker, SeesATaskThatIsGivenAgainToSomebodyElse) {
-  EXPECT_THAT(Tale().submit(1).claim(1).tell(GivenAgain{id_of(1), 1, "worker-2"}).check(), Violates("stale"));
+TEST(Checker, FindsAnAttemptGrantedAgainToAnotherWorker) {
+  EXPECT_THAT(Scenario().submit(1).claim(1).add(GrantedAgain{id_of(1), 1, "worker-2"}).check(), Violates("stale"));
 }
 
-TEST(Checker, JudgesRecordsWithoutAnOrder) {
-  Tale tale;
-  tale.history.in_order = false;
-  tale.settle(Event::kComplete, 1, 2).claim(1, 2).claim(1, 1).tell(Acknowledged{id_of(1)});
-  EXPECT_THAT(Tale(tale).end(1, State::kCompleted, 2).check(), IsEmpty());
-  EXPECT_THAT(Tale(tale).check(), Violates("lost"));
-  EXPECT_THAT(Tale(tale).end(1, State::kCompleted, 3).check(), Violates("final"));
-  EXPECT_THAT(Tale(tale).claim(1, 2).end(1, State::kCompleted, 2).check(), Violates("doubled"));
+TEST(Checker, ChecksUnorderedRecords) {
+  Scenario scenario;
+  scenario.history.in_order = false;
+  scenario.settle(Event::kComplete, 1, 2).claim(1, 2).claim(1, 1).add(Acknowledged{id_of(1)});
+  EXPECT_THAT(Scenario(scenario).end(1, State::kCompleted, 2).check(), IsEmpty());
+  EXPECT_THAT(Scenario(scenario).check(), Violates("lost"));
+  EXPECT_THAT(Scenario(scenario).end(1, State::kCompleted, 3).check(), Violates("final"));
+  EXPECT_THAT(Scenario(scenario).claim(1, 2).end(1, State::kCompleted, 2).check(), Violates("doubled"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace horae::sim {
 namespace {
 
 constexpr double kCancelShare = 0.08;
-constexpr double kKeyShare = 0.4;  // the others name their tasks by an id of their own
+constexpr double kKeyShare = 0.4;  // of the submits have a key; the rest have an id chosen by the client
 
 }  // namespace
 
@@ -74,7 +74,7 @@ NewTask Client::draw_recurring() {
   task.spec = spec_of_intent(++intents_, "sleep", std::chrono::milliseconds(10));
   task.recurring =
       std::chrono::ceil<std::chrono::milliseconds>(world_.chance.between(world_.plan.lease / 4, world_.plan.lease * 3));
-  task.retry = {.kind = RetryPolicy::Kind::kFixed, .delay = world_.plan.lease / 2};  // a failure does not end it
+  task.retry = {.kind = RetryPolicy::Kind::kFixed, .delay = world_.plan.lease / 2};  // so that an abort does not end it
   return task;
 }
 
@@ -83,10 +83,10 @@ void Client::submit(const NewTask& task) {
   send(task);
 }
 
-// Until somebody says that it is stored, always as the same wish.
+// Repeats the same request until it is acknowledged.
 void Client::send(const NewTask& task) {
-  network_.ask<SubmitOutcome>(
-      peer_, network_.any_node(), {.patience = world_.plan.lease / 4, .may_repeat = true},
+  network_.call<SubmitOutcome>(
+      peer_, network_.any_node(), {.timeout = world_.plan.lease / 4, .may_repeat = true},
       [this, task](NodeLife& node, const Network::Reply<SubmitOutcome>& reply) {
         Submission submission{.task = task, .new_id = world_.ids.next()};
         if (HORAE_MUTANT("key_is_forgotten")) submission.task.key.reset();
@@ -107,8 +107,8 @@ void Client::send(const NewTask& task) {
 }
 
 void Client::cancel(const TaskId& id) {
-  network_.ask<CancelOutcome>(
-      peer_, network_.any_node(), {.patience = world_.plan.lease / 4, .may_repeat = true},
+  network_.call<CancelOutcome>(
+      peer_, network_.any_node(), {.timeout = world_.plan.lease / 4, .may_repeat = true},
       [id](NodeLife& node, const Network::Reply<CancelOutcome>& reply) {
         reply(node.cancel({.id = id, .reason = {}}));
       },
@@ -141,8 +141,8 @@ void Client::pause_for_a_while(const std::string& queue) {
 
 void Client::configure(const std::string& queue, const QueueChange& change) {
   ++open_calls_;
-  network_.ask<QueueSettings>(
-      peer_, network_.any_node(), {.patience = world_.plan.lease / 4},
+  network_.call<QueueSettings>(
+      peer_, network_.any_node(), {.timeout = world_.plan.lease / 4},
       [queue, change](NodeLife& node, const Network::Reply<QueueSettings>& reply) {
         reply(node.configure(queue, change));
       },
@@ -154,8 +154,8 @@ void Client::configure(const std::string& queue, const QueueChange& change) {
 
 void Client::set_scheduler_running(bool running) {
   ++open_calls_;
-  network_.ask<bool>(
-      peer_, network_.any_node(), {.patience = world_.plan.lease / 4},
+  network_.call<bool>(
+      peer_, network_.any_node(), {.timeout = world_.plan.lease / 4},
       [running](NodeLife& node, const Network::Reply<bool>& reply) { reply(node.set_scheduler_running(running)); },
       [this, running](Result<bool> changed) {
         --open_calls_;

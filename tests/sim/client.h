@@ -1,4 +1,4 @@
-// Those who want something done: they submit, cancel, pause, stop and change their minds, and insist on an answer.
+// A client: submits and cancels tasks, pauses queues, stops the scheduler, and repeats each call until it succeeds.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ class Client {
 
   void start();
 
-  // No new tasks. What was begun is still insisted on, and all that was stopped or paused is started again: a request
-  // that was delayed may have stopped it after the one that started it. Ageing is on, so that nobody starves.
+  // Submits no more tasks. Calls in progress are still repeated, and everything that was stopped or paused is started
+  // again: a delayed request may have stopped it after the request that started it. Ageing is on, so that no task starves.
   void stop();
 
-  // True while a queue or the scheduler waits to be started again, or a task to be acknowledged.
+  // True while a call is not acknowledged: a submit, or a change of a queue or the scheduler.
   bool is_busy() const { return open_calls_ > 0; }
 
   std::int64_t intents() const { return intents_; }

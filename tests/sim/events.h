@@ -1,4 +1,4 @@
-// Virtual time: what happens when, in one thread.
+// Virtual time: a queue of events in one thread.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace horae::sim {
 
 inline constexpr Instant kStart{std::chrono::seconds(1'800'000'000)};
 
-// More happens than in any sound world: somebody turns in circles. Only the simulator throws and catches it.
+// Thrown when more events happen than in any correct world, as in a busy loop. Only the simulator throws and catches it.
 struct Endless {};
 
-// A queue of things to happen. It is also the clock of the store.
+// The queue of events, which is also the clock of the store.
 //
-// What happens may let time pass itself (run_until), as a call does that waits for its answer: others act meanwhile.
-// Such waits end in reverse order of their beginnings, because they share one stack; beyond kMaxDepth of them nobody
-// else acts while time passes.
+// An event may let time pass itself (run_until), like a call that waits for its response: other events run meanwhile.
+// Such waits end in reverse order of their beginnings, because they share one stack; beyond kMaxDepth nested waits, time
+// passes without events.
 class Events final : public Clock {
  public:
   using What = std::function<void()>;
@@ -31,7 +31,7 @@ class Events final : public Clock {
   Instant wall_now() const override { return now_; }
   MonotonicTime now() const override { return MonotonicTime(now_.time_since_epoch()); }
 
-  // Things of one moment happen in the order in which they were planned. What lies in the past happens now.
+  // Events of the same time run in the order in which they were planned. An event in the past runs now.
   void at(Instant when, What what) { planned_.push({std::max(when, now_), ++count_, std::move(what)}); }
   void after(Duration delay, What what) { at(now_ + to_microseconds(delay), std::move(what)); }
 
@@ -53,7 +53,7 @@ class Events final : public Clock {
     std::uint64_t number;
     What what;
 
-    bool operator<(const Planned& other) const {  // the queue gives the largest first
+    bool operator<(const Planned& other) const {  // std::priority_queue returns the largest first
       return std::pair(other.when, other.number) < std::pair(when, number);
     }
   };

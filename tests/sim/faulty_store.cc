@@ -3,12 +3,12 @@
 namespace horae::sim {
 namespace {
 
-constexpr Duration kUsualTravel = std::chrono::milliseconds(1);  // one way, the mean
+constexpr Duration kUsualTransfer = std::chrono::milliseconds(1);  // one way, the mean
 constexpr double kFlakyShare = 0.02;
 
 }  // namespace
 
-Way::Fate Way::draw() {
+StoreLink::Fate StoreLink::draw() {
   const Troubles& troubles = world_.plan.troubles;
   const double fails = world_.in_chaos() ? troubles.call_fails : world_.is_flaky() ? kFlakyShare : 0.0;
   const double unknown = world_.in_chaos() ? troubles.call_unknown : world_.is_flaky() ? kFlakyShare : 0.0;
@@ -19,7 +19,7 @@ Way::Fate Way::draw() {
     return Fate::kFails;
   }
   if (drawn < fails + unknown) {
-    world_.fault("a call succeeds without an answer");
+    world_.fault("the response of a call is lost");
     return Fate::kUnknown;
   }
   if (drawn < fails + unknown + crashes) {
@@ -28,16 +28,16 @@ Way::Fate Way::draw() {
   return Fate::kGood;
 }
 
-// Time passes, more of it while the store is slow or the node stands still.
-void Way::travel() {
-  world_.events.pass(world_.chance.around(kUsualTravel) + world_.chance.around(world_.store_delay));
-  while (traveller_.paused_until() > world_.now()) world_.events.run_until(traveller_.paused_until());
-  if (traveller_.is_dead()) throw Crash{};
+// Lets time pass; more while the store is slow or the node is paused.
+void StoreLink::transfer() {
+  world_.events.pass(world_.chance.around(kUsualTransfer) + world_.chance.around(world_.store_delay));
+  while (caller_.paused_until() > world_.now()) world_.events.run_until(caller_.paused_until());
+  if (caller_.is_dead()) throw Crash{};
 }
 
-void Way::crash() {
-  world_.fault("a node dies in a call");
-  traveller_.die();
+void StoreLink::crash() {
+  world_.fault("a node crashes in a call");
+  caller_.die();
   throw Crash{};
 }
 

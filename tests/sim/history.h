@@ -1,7 +1,7 @@
-// What happened in a run, as told by the store and by those who were answered: all that the checker knows.
+// The history of a run: the commits of the store and the responses that callers got. It is the checker's only input.
 //
-// The simulator writes it at the store's own door, in the order of commits and with the store's time; the kill tests
-// write down what real processes were told, in no particular order.
+// The simulator records it inside the store, in the order of commits and with the store's time; the kill tests record the
+// acknowledgements that real processes got, in no particular order.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@
 
 namespace horae::sim {
 
-// A task was stored. Which wish of which client it fulfils is its intent: no intent may become two tasks.
+// A task was stored. The intent identifies the client's submit that it fulfils: no intent may become two tasks.
 struct Submitted {
   TaskId task;
   std::int64_t number = 0;
-  std::int64_t intent = 0;  // 0 where nobody knows
+  std::int64_t intent = 0;  // 0: unknown
   NewTask wish;
   State state = State::kReady;
   std::optional<std::string> owner;  // of a task that begins as running
   Duration lease{};
 };
 
-// A client was told that its task is stored.
+// A client got the acknowledgement that its task is stored.
 struct Acknowledged {
   TaskId task;
 };
@@ -42,19 +42,19 @@ struct Claimed {
   std::optional<Instant> lease_expires;
 };
 
-// What its owner holds was given to it once more, because it has repeated its claim.
-struct GivenAgain {
+// An attempt was returned to its owner once more, because the owner repeated its claim.
+struct GrantedAgain {
   TaskId task;
   int attempt = 0;
   std::string owner;
 };
 
-// A claim under a token of the worker's own got tasks, those just told.
+// A claim with a token of the worker got tasks: those of the records just before this one.
 struct TokenServed {
   Uuid token;
 };
 
-// A heartbeat, complete, abort, yield or release, and how it was judged.
+// A heartbeat, complete, abort, yield or release, and its verdict.
 struct Settled {
   Event event = Event::kHeartbeat;
   TaskId task;
@@ -77,7 +77,7 @@ struct Promoted {
   std::size_t max = 0;
 };
 
-// All leases were extended by their lengths, because nobody had looked.
+// All leases were extended by their lengths, because no monitor had run for too long.
 struct Extended {};
 
 struct Expired {
@@ -87,7 +87,7 @@ struct Expired {
   State state = State::kReady;
 };
 
-// Finished tasks were forgotten.
+// Finished tasks were deleted.
 struct Purged {
   std::size_t count = 0;
 };
@@ -101,12 +101,12 @@ struct SchedulerSet {
   bool running = true;
 };
 
-// From now on nobody reaches the store, or somebody does again.
-struct StoreAway {
-  bool away = true;
+// The store became unreachable, or reachable again.
+struct StoreOutage {
+  bool is_down = true;
 };
 
-// A worker waits at a node for tasks of these queues, or does so no longer.
+// A worker begins to wait at a node for tasks of these queues, or stops waiting.
 struct Waiting {
   std::string owner;
   std::vector<std::string> queues;
@@ -115,7 +115,7 @@ struct WaitOver {
   std::string owner;
 };
 
-// One of a node's own slots begins to run an attempt, or is free again.
+// One of a node's own slots begins an attempt, or ends it.
 struct RunBegins {
   TaskId task;
   int attempt = 0;
@@ -125,63 +125,63 @@ struct RunEnds {
   int attempt = 0;
 };
 
-// A worker begins to work on an attempt that it was given.
+// A worker begins to work on an attempt that it has claimed.
 struct WorkBegins {
   TaskId task;
   int attempt = 0;
 };
 
-// The node is gone, with all that ran in it.
+// A node ended, and with it everything that ran in its slots.
 struct NodeGone {};
 
-// How much trouble there is from now on, and so what may be asked for.
+// The kind of faults from now on, which determines the rules that apply.
 struct Phase {
   enum class Kind {
     kChaos,     // anything may fail
-    kRecovery,  // nothing fails any more, but what failed is still being mended
-    kFlaky,     // single calls fail, all parts live: no lease expires
-    kCalm,      // nothing fails: no lease expires, and nothing that could be done waits
-    kEnd,       // nothing new comes: all must end
+    kRecovery,  // no new faults, but the system is still recovering
+    kFlaky,     // single calls fail, all processes live: no lease expires
+    kCalm,      // no faults: no lease expires, and no ready task waits while a worker is free
+    kEnd,       // no new tasks: all must end
   };
   Kind kind = Kind::kChaos;
 };
 
-using What = std::variant<Submitted, Acknowledged, Claimed, GivenAgain, TokenServed, Settled, Cancelled, Promoted,
-                          Extended, Expired, Purged, QueueSet, SchedulerSet, StoreAway, Waiting, WaitOver, RunBegins,
+using What = std::variant<Submitted, Acknowledged, Claimed, GrantedAgain, TokenServed, Settled, Cancelled, Promoted,
+                          Extended, Expired, Purged, QueueSet, SchedulerSet, StoreOutage, Waiting, WaitOver, RunBegins,
                           RunEnds, WorkBegins, NodeGone, Phase>;
 
 struct Record {
   Instant at;     // the store's clock
-  int node = -1;  // through which it happened; below 0 where that has no meaning
+  int node = -1;  // the node that made the call; below 0 if none did
   What what;
 };
 
-// The store as it stands after the run.
+// The state of the store after the run.
 struct Ending {
   Instant at;
   std::vector<Task> tasks;  // all of them, with their histories
   std::vector<QueueInfo> queues;
 };
 
-// What a calm world may be asked to keep.
+// The time limits that hold in a calm world.
 struct Promises {
-  Duration silence = kDefaultLease / 3;                // of the monitors: a longer outage extends all leases
+  Duration silence = kDefaultLease / 3;                // of the monitors: after a longer one they extend all leases
   Duration prompt = std::chrono::milliseconds(200);    // from ready to leased, for a worker that waits at the same node
   Duration patient = std::chrono::milliseconds(1500);  // the same for a worker at another node, and from due to ready
 };
 
 struct History {
-  bool in_order = true;  // the records stand in the order of commits, and all of them are there
+  bool in_order = true;  // the records are complete and in the order of commits
   Promises promises;
   std::size_t node_slots = 0;  // of each node
   std::vector<Record> records;
   Ending ending;
 };
 
-// One line for people: "claims 0190f7c2 attempt 2 for worker-7 until 12.5 s". Times are counted from `start`.
+// One line of text: "leases 0190f7c2 attempt 2 to worker-7 for 10s". Times are relative to `start`.
 std::string describe(const Record& record, Instant start);
 
-// "0190f7c2": the end of an id, enough to find it in a trace.
+// The end of an id, sufficient to find it in a trace.
 std::string short_id(const TaskId& id);
 
 }  // namespace horae::sim

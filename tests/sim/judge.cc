@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kLargestLead = kMaxPriority;  // of one priority over another, in points
 
-// All that `attempt` of `owner` could have been given by the store.
+// True if the store has handed out this attempt.
 bool has_begun(const Life& life, int attempt) { return attempt >= 1 && attempt <= life.attempt(); }
 
 }  // namespace
@@ -20,7 +20,7 @@ bool has_begun(const Life& life, int attempt) { return attempt >= 1 && attempt <
 void Judge::take(const Record& record) {
   now_ = record.at;
   node_ = record.node;
-  std::visit([this](const auto& told) { take(told); }, record.what);
+  std::visit([this](const auto& fact) { take(fact); }, record.what);
 }
 
 void Judge::violate(std::string_view rule, const TaskId& task, std::string text) {
@@ -31,53 +31,55 @@ void Judge::violate(std::string_view rule, std::string text) {
   violations_.push_back({std::string(rule), now_, std::move(text)});
 }
 
-void Judge::take(const Submitted& told) {
-  if (ledger_.find(told.task) != nullptr) violate("doubled", told.task, "was stored twice");
-  if (told.intent > 0) {
-    const auto [known, is_new] = intents_.emplace(told.intent, told.task);
-    if (!is_new) violate("doubled", told.task, "is the same wish as task " + short_id(known->second));
+void Judge::take(const Submitted& fact) {
+  if (ledger_.find(fact.task) != nullptr) violate("doubled", fact.task, "was stored twice");
+  if (fact.intent > 0) {
+    const auto [known, is_new] = intents_.emplace(fact.intent, fact.task);
+    if (!is_new) violate("doubled", fact.task, "fulfils the same submit as task " + short_id(known->second));
   }
-  if (ledger_.add(told, now_, node_).state != told.state) {
-    violate("differs", told.task, fmt::format("begins as {}", std::string(to_string(told.state))));
+  if (ledger_.add(fact, now_, node_).state != fact.state) {
+    violate("differs", fact.task, fmt::format("begins as {}", std::string(to_string(fact.state))));
   }
 }
 
-void Judge::take(const Acknowledged& told) {
-  acknowledged_.insert(told.task);
-  if (ledger_.find(told.task) == nullptr) violate("lost", told.task, "was acknowledged, but never stored");
+void Judge::take(const Acknowledged& fact) {
+  acknowledged_.insert(fact.task);
+  if (ledger_.find(fact.task) == nullptr) violate("lost", fact.task, "was acknowledged, but never stored");
 }
 
-void Judge::take(const Claimed& told) {
-  judge_wait(told.owner);
-  Life* life = ledger_.find(told.task);
-  if (life == nullptr) return violate("overlap", told.task, "is leased, but does not exist");
+void Judge::take(const Claimed& fact) {
+  judge_wait(fact.owner);
+  Life* life = ledger_.find(fact.task);
+  if (life == nullptr) return violate("overlap", fact.task, "is leased, but does not exist");
   if (life->state != State::kReady) {
-    violate("overlap", told.task,
-            fmt::format("is leased to {} while it is {}", told.owner, std::string(to_string(life->state))));
-    if (life->state == State::kScheduled) violate("early", told.task, "is leased before it is due");
+    violate("overlap", fact.task,
+            fmt::format("is leased to {} while it is {}", fact.owner, std::string(to_string(life->state))));
+    if (life->state == State::kScheduled) violate("early", fact.task, "is leased before it is due");
   } else {
     judge_order_of_claim(*life);
   }
-  if (told.attempt != life->attempt() + 1) {
-    violate("doubled", told.task, fmt::format("attempt {} is given after attempt {}", told.attempt, life->attempt()));
+  if (fact.attempt != life->attempt() + 1) {
+    violate("doubled", fact.task,
+            fmt::format("attempt {} is handed out after attempt {}", fact.attempt, life->attempt()));
   }
   const QueueLedger& queue = ledger_.queue(life->born.wish.queue);
-  if (queue.settings.paused || !scheduler_running_) violate("paused", told.task, "is leased, but claims are stopped");
-  ledger_.make_running(*life, told.owner, told.lease, now_);
-  if (told.lease_expires && *told.lease_expires != life->lease_expires) {
-    violate("differs", told.task, "has a lease that does not end when it should");
+  if (queue.settings.paused || !scheduler_running_)
+    violate("paused", fact.task, "is leased, but its queue or the scheduler is stopped");
+  ledger_.make_running(*life, fact.owner, fact.lease, now_);
+  if (fact.lease_expires && *fact.lease_expires != life->lease_expires) {
+    violate("differs", fact.task, "has a lease with a wrong end");
   }
 }
 
-void Judge::take(const GivenAgain& told) {
-  const Life* life = ledger_.find(told.task);
-  if (life != nullptr && life->is_held_by(told.attempt, told.owner)) return;
-  violate("stale", told.task, fmt::format("is given again to {}, which does not hold it", told.owner));
+void Judge::take(const GrantedAgain& fact) {
+  const Life* life = ledger_.find(fact.task);
+  if (life != nullptr && life->is_held_by(fact.attempt, fact.owner)) return;
+  violate("stale", fact.task, fmt::format("is returned again to {}, which does not hold it", fact.owner));
 }
 
-void Judge::take(const TokenServed& told) {
-  if (served_.insert(told.token).second) return;
-  violate("token", fmt::format("the token {} has got a second batch", short_id(told.token)));
+void Judge::take(const TokenServed& fact) {
+  if (served_.insert(fact.token).second) return;
+  violate("token", fmt::format("the token {} got a second batch", short_id(fact.token)));
 }
 
 void Judge::judge_order_of_claim(const Life& life) {
@@ -91,7 +93,7 @@ void Judge::judge_order_of_claim(const Life& life) {
   }
 }
 
-// The wait of a worker is over. Was anything ready for it all the while?
+// A worker has stopped waiting. Checks that no task was ready for it for too long.
 void Judge::judge_wait(const std::string& owner) {
   const auto found = waiting_.find(owner);
   if (found == waiting_.end()) return;
@@ -105,9 +107,9 @@ void Judge::judge_wait(const std::string& owner) {
     for (const auto& [node, ready] : queue.ready_at_node) {
       if (ready.empty()) continue;
       const Instant both = std::max(ready.begin()->first, waiter.since);
-      const bool is_told = node == waiter.node && both >= claimable;  // nobody is told of a queue that is resumed
+      const bool is_woken = node == waiter.node && both >= claimable;  // resuming a queue wakes no worker
       const Duration waited = now_ - std::max(both, claimable);
-      if (waited <= (is_told ? promises_.prompt : promises_.patient)) continue;
+      if (waited <= (is_woken ? promises_.prompt : promises_.patient)) continue;
       violate("idle", fmt::format("{} waited for queue {} for {} while task number {} was ready", owner, name,
                                   format_duration(waited), ready.begin()->second));
       return;
@@ -115,102 +117,104 @@ void Judge::judge_wait(const std::string& owner) {
   }
 }
 
-void Judge::take(const Settled& told) {
-  Life* life = ledger_.find(told.task);
+void Judge::take(const Settled& fact) {
+  Life* life = ledger_.find(fact.task);
   if (life == nullptr) {
-    if (told.verdict != Verdict::kNotFound) violate("stale", told.task, "is settled, but does not exist");
+    if (fact.verdict != Verdict::kNotFound) violate("stale", fact.task, "is settled, but does not exist");
     return;
   }
-  if (told.verdict == Verdict::kAccepted) {
-    if (life->is_held_by(told.attempt, told.owner)) return apply(told, *life);
+  if (fact.verdict == Verdict::kAccepted) {
+    if (life->is_held_by(fact.attempt, fact.owner)) return apply(fact, *life);
     const bool has_ended = is_terminal(life->state);
-    return violate(has_ended ? "final" : "stale", told.task,
+    return violate(has_ended ? "final" : "stale", fact.task,
                    fmt::format("accepts {} of attempt {} by {}, while it is {} with attempt {}",
-                               std::string(to_string(told.event)), told.attempt, told.owner,
+                               std::string(to_string(fact.event)), fact.attempt, fact.owner,
                                std::string(to_string(life->state)), life->attempt()));
   }
-  judge_refusal(told, *life);
+  judge_refusal(fact, *life);
 }
 
-void Judge::judge_refusal(const Settled& told, Life& life) {
-  if (life.is_held_by(told.attempt, told.owner)) {
-    return violate("refused", told.task,
-                   fmt::format("answers {} to its owner {}", std::string(to_string(told.verdict)), told.owner));
+void Judge::judge_refusal(const Settled& fact, Life& life) {
+  if (life.is_held_by(fact.attempt, fact.owner)) {
+    return violate("refused", fact.task,
+                   fmt::format("returns {} to its owner {}", std::string(to_string(fact.verdict)), fact.owner));
   }
-  const bool is_repeated = told.verdict == Verdict::kRepeated;
+  const bool is_repeated = fact.verdict == Verdict::kRepeated;
   Attempt* attempt =
-      has_begun(life, told.attempt) ? &life.attempts[static_cast<std::size_t>(told.attempt - 1)] : nullptr;
-  const bool was_accepted = attempt != nullptr && attempt->ended == told.event && attempt->owner == told.owner;
+      has_begun(life, fact.attempt) ? &life.attempts[static_cast<std::size_t>(fact.attempt - 1)] : nullptr;
+  const bool was_accepted = attempt != nullptr && attempt->ended == fact.event && attempt->owner == fact.owner;
   if (is_repeated && !was_accepted) {
-    violate("stale", told.task,
-            fmt::format("takes {} of attempt {} by {} for a repetition", std::string(to_string(told.event)),
-                        told.attempt, told.owner));
+    violate("stale", fact.task,
+            fmt::format("treats {} of attempt {} by {} as a repetition", std::string(to_string(fact.event)),
+                        fact.attempt, fact.owner));
   }
-  if (is_repeated || attempt == nullptr || told.verdict == Verdict::kNotFound) return;
-  if (was_accepted && told.attempt == life.attempt()) {
-    violate("refused", told.task, "refuses the repetition of what it had accepted");
+  if (is_repeated || attempt == nullptr || fact.verdict == Verdict::kNotFound) return;
+  if (was_accepted && fact.attempt == life.attempt()) {
+    violate("refused", fact.task, "refuses the repetition of an accepted settlement");
   }
-  const bool brings_result = told.event == Event::kComplete || told.event == Event::kAbort;
-  const bool is_noted = std::ranges::find(attempt->late, told.owner) != attempt->late.end();
-  if (brings_result && !is_noted) attempt->late.push_back(told.owner);
+  const bool brings_result = fact.event == Event::kComplete || fact.event == Event::kAbort;
+  const bool is_noted = std::ranges::find(attempt->late, fact.owner) != attempt->late.end();
+  if (brings_result && !is_noted) attempt->late.push_back(fact.owner);
 }
 
-void Judge::expect_state(const Settled& told, State expected) {
-  if (told.state == expected) return;
-  const bool recurs = expected == State::kScheduled && told.event == Event::kComplete;
-  violate(recurs ? "recurrence" : "tries", told.task,
-          fmt::format("is {} after {}, not {}", told.state ? std::string(to_string(*told.state)) : "unknown",
-                      std::string(to_string(told.event)), std::string(to_string(expected))));
+void Judge::expect_state(const Settled& fact, State expected) {
+  if (fact.state == expected) return;
+  const bool recurs = expected == State::kScheduled && fact.event == Event::kComplete;
+  violate(recurs ? "recurrence" : "tries", fact.task,
+          fmt::format("is {} after {}, not {}", fact.state ? std::string(to_string(*fact.state)) : "unknown",
+                      std::string(to_string(fact.event)), std::string(to_string(expected))));
 }
 
-// The settlement was accepted from the present owner.
-void Judge::apply(const Settled& told, Life& life) {
-  if (told.event == Event::kHeartbeat) return ledger_.extend(life, told.lease.value_or(life.lease), now_);
+// Applies a settlement that was accepted from the present owner.
+void Judge::apply(const Settled& fact, Life& life) {
+  if (fact.event == Event::kHeartbeat) return ledger_.extend(life, fact.lease.value_or(life.lease), now_);
   Attempt& attempt = life.attempts.back();
-  attempt.ended = told.event;
-  if (told.event == Event::kRelease && attempt.is_begun) {
-    violate("taken", told.task, fmt::format("is taken from {}, which works on attempt {}", told.owner, told.attempt));
+  attempt.ended = fact.event;
+  if (fact.event == Event::kRelease && attempt.is_begun) {
+    violate("taken", fact.task,
+            fmt::format("is released from {}, which works on attempt {}", fact.owner, fact.attempt));
   }
-  if (told.event == Event::kYield || told.event == Event::kRelease) {
-    expect_state(told, State::kReady);
+  if (fact.event == Event::kYield || fact.event == Event::kRelease) {
+    expect_state(fact, State::kReady);
     return ledger_.return_to_ready(life, now_, node_);
   }
   const NewTask& wish = life.born.wish;
   std::optional<Duration> delay = wish.recurring;
-  if (told.event == Event::kAbort) delay = retry_delay(wish.retry, life.tries + 1, wish.max_attempts, told.chance);
-  const State end = told.event == Event::kComplete ? State::kCompleted : State::kAborted;
-  expect_state(told, delay ? State::kScheduled : end);
+  if (fact.event == Event::kAbort) delay = retry_delay(wish.retry, life.tries + 1, wish.max_attempts, fact.chance);
+  const State end = fact.event == Event::kComplete ? State::kCompleted : State::kAborted;
+  expect_state(fact, delay ? State::kScheduled : end);
   if (!delay) return ledger_.finish(life, end, now_);
-  attempt.is_retried = told.event == Event::kAbort;
+  attempt.is_retried = fact.event == Event::kAbort;
   life.tries = attempt.is_retried ? life.tries + 1 : 0;
   ledger_.make_scheduled(life, now_ + std::chrono::ceil<std::chrono::microseconds>(*delay), now_);
 }
 
-void Judge::take(const Cancelled& told) {
-  Life* life = ledger_.find(told.task);
-  if (told.verdict != Verdict::kAccepted) {
+void Judge::take(const Cancelled& fact) {
+  Life* life = ledger_.find(fact.task);
+  if (fact.verdict != Verdict::kAccepted) {
     const bool is_cancelled = life != nullptr && life->state == State::kCancelled;
-    if (told.verdict == Verdict::kRepeated && !is_cancelled) violate("final", told.task, "was never cancelled before");
-    if (told.verdict == Verdict::kWrongState && !is_terminal(life->state)) {
-      violate("refused", told.task, "refuses to be cancelled");
+    if (fact.verdict == Verdict::kRepeated && !is_cancelled)
+      violate("final", fact.task, "is reported as cancelled before, but was not");
+    if (fact.verdict == Verdict::kWrongState && !is_terminal(life->state)) {
+      violate("refused", fact.task, "refuses a cancel");
     }
     return;
   }
-  if (life == nullptr) return violate("lost", told.task, "is cancelled, but does not exist");
-  if (is_terminal(life->state)) return violate("final", told.task, "is cancelled after its end");
+  if (life == nullptr) return violate("lost", fact.task, "is cancelled, but does not exist");
+  if (is_terminal(life->state)) return violate("final", fact.task, "is cancelled after its end");
   if (life->state == State::kRunning) life->attempts.back().ended = Event::kCancel;
   ledger_.finish(*life, State::kCancelled, now_);
 }
 
-void Judge::take(const Promoted& told) {
+void Judge::take(const Promoted& fact) {
   std::vector<Life*> due;
   for (const auto& [run_at, numbered] : ledger_.scheduled()) {
-    if (run_at > now_ || due.size() == told.max) break;
+    if (run_at > now_ || due.size() == fact.max) break;
     due.push_back(numbered.second);
   }
-  if (told.count != due.size()) {
-    violate(told.count > due.size() ? "early" : "due",
-            fmt::format("{} tasks became ready, but {} were due", told.count, due.size()));
+  if (fact.count != due.size()) {
+    violate(fact.count > due.size() ? "early" : "due",
+            fmt::format("{} tasks became ready, but {} were due", fact.count, due.size()));
   }
   for (Life* life : due) {
     if (is_calm() && now_ - std::max(life->run_at, calm_since_) > promises_.patient) {
@@ -224,74 +228,74 @@ void Judge::take(const Extended&) {
   for (const auto& [number, life] : ledger_.running()) ledger_.extend(*life, life->lease, now_);
 }
 
-void Judge::take(const Expired& told) {
-  Life* life = ledger_.find(told.task);
-  if (life == nullptr || !life->is_held_by(told.attempt, told.owner)) {
+void Judge::take(const Expired& fact) {
+  Life* life = ledger_.find(fact.task);
+  if (life == nullptr || !life->is_held_by(fact.attempt, fact.owner)) {
     const bool has_ended = life != nullptr && is_terminal(life->state);
-    return violate(has_ended ? "final" : "stale", told.task, "expires, but nobody has that lease");
+    return violate(has_ended ? "final" : "stale", fact.task, "expires, but that lease does not exist");
   }
   if (life->lease_expires >= now_) {
-    violate("early", told.task, "loses its lease " + format_duration(life->lease_expires - now_) + " before its time");
+    violate("early", fact.task, "loses its lease " + format_duration(life->lease_expires - now_) + " before its time");
   }
-  if (life->granted < outage_end_) violate("outage", told.task, "loses its lease because the store was away");
-  if (all_live()) violate("calm", told.task, fmt::format("loses the lease of {}, which lives", told.owner));
+  if (life->granted < outage_end_) violate("outage", fact.task, "loses its lease because of an outage of the store");
+  if (all_live()) violate("calm", fact.task, fmt::format("loses the lease of {}, which is alive", fact.owner));
 
   ++life->tries;
   life->attempts.back().ended = Event::kExpire;
   const int most = life->born.wish.max_attempts;
   const State expected = most > 0 && life->tries >= most ? State::kAborted : State::kReady;
-  if (told.state != expected) {
-    violate("tries", told.task,
-            fmt::format("is {} after {} of {} tries", std::string(to_string(told.state)), life->tries, most));
+  if (fact.state != expected) {
+    violate("tries", fact.task,
+            fmt::format("is {} after {} of {} tries", std::string(to_string(fact.state)), life->tries, most));
   }
-  if (told.state == State::kReady) {
+  if (fact.state == State::kReady) {
     ledger_.return_to_ready(*life, now_, node_);
   } else {
-    ledger_.finish(*life, told.state, now_);
+    ledger_.finish(*life, fact.state, now_);
   }
 }
 
-void Judge::take(const Purged& told) {
-  purged_ += told.count;
-  if (told.count > 0) last_purge_ = now_;
+void Judge::take(const Purged& fact) {
+  purged_ += fact.count;
+  if (fact.count > 0) last_purge_ = now_;
 }
 
-void Judge::take(const QueueSet& told) { ledger_.queue(told.queue).set(told.settings, now_); }
+void Judge::take(const QueueSet& fact) { ledger_.queue(fact.queue).set(fact.settings, now_); }
 
-void Judge::take(const SchedulerSet& told) {
-  scheduler_running_ = told.running;
+void Judge::take(const SchedulerSet& fact) {
+  scheduler_running_ = fact.running;
   scheduler_since_ = now_;
 }
 
-void Judge::take(const StoreAway& told) {
-  if (told.away) {
-    away_since_ = now_;
+void Judge::take(const StoreOutage& fact) {
+  if (fact.is_down) {
+    outage_began_ = now_;
     return;
   }
-  if (away_since_ && now_ - *away_since_ > promises_.silence) outage_end_ = now_;
-  away_since_.reset();
+  if (outage_began_ && now_ - *outage_began_ > promises_.silence) outage_end_ = now_;
+  outage_began_.reset();
 }
 
-void Judge::take(const Waiting& told) { waiting_[told.owner] = {told.queues, now_, node_}; }
+void Judge::take(const Waiting& fact) { waiting_[fact.owner] = {fact.queues, now_, node_}; }
 
-void Judge::take(const WaitOver& told) { judge_wait(told.owner); }
+void Judge::take(const WaitOver& fact) { judge_wait(fact.owner); }
 
-void Judge::take(const RunBegins& told) {
+void Judge::take(const RunBegins& fact) {
   auto& runs = running_at_[node_];
-  if (!runs.emplace(told.task, told.attempt).second) violate("doubled", told.task, "runs twice in the slots of a node");
-  if (runs.size() > node_slots_) violate("doubled", told.task, "runs in a slot that is taken");
-  const Life* life = ledger_.find(told.task);
-  if (life == nullptr || !has_begun(*life, told.attempt)) violate("stale", told.task, "runs without a lease");
+  if (!runs.emplace(fact.task, fact.attempt).second) violate("doubled", fact.task, "runs twice in the slots of a node");
+  if (runs.size() > node_slots_) violate("doubled", fact.task, "runs in an occupied slot");
+  const Life* life = ledger_.find(fact.task);
+  if (life == nullptr || !has_begun(*life, fact.attempt)) violate("stale", fact.task, "runs without a lease");
 }
 
-void Judge::take(const RunEnds& told) { running_at_[node_].erase({told.task, told.attempt}); }
+void Judge::take(const RunEnds& fact) { running_at_[node_].erase({fact.task, fact.attempt}); }
 
-void Judge::take(const WorkBegins& told) {
-  Life* life = ledger_.find(told.task);
-  if (life == nullptr || !has_begun(*life, told.attempt)) {
-    return violate("stale", told.task, "is worked on without a lease");
+void Judge::take(const WorkBegins& fact) {
+  Life* life = ledger_.find(fact.task);
+  if (life == nullptr || !has_begun(*life, fact.attempt)) {
+    return violate("stale", fact.task, "is worked on without a lease");
   }
-  life->attempts[static_cast<std::size_t>(told.attempt - 1)].is_begun = true;
+  life->attempts[static_cast<std::size_t>(fact.attempt - 1)].is_begun = true;
 }
 
 void Judge::take(const NodeGone&) {
@@ -299,9 +303,9 @@ void Judge::take(const NodeGone&) {
   std::erase_if(waiting_, [this](const auto& entry) { return entry.second.node == node_; });
 }
 
-void Judge::take(const Phase& told) {
-  phase_ = told.kind;
-  if (told.kind == Phase::Kind::kCalm) calm_since_ = now_;
+void Judge::take(const Phase& fact) {
+  phase_ = fact.kind;
+  if (fact.kind == Phase::Kind::kCalm) calm_since_ = now_;
 }
 
 }  // namespace horae::sim

@@ -1,4 +1,4 @@
-// Walks through an ordered history and judges each record by what was told before; see checker.h for the rules.
+// Checks each record of an ordered history against the earlier ones; see checker.h for the rules.
 #pragma once
 
 #include <map>
@@ -24,35 +24,35 @@ class Judge {
 
  private:
   // One for each kind of record.
-  void take(const Submitted& told);
-  void take(const Acknowledged& told);
-  void take(const Claimed& told);
-  void take(const GivenAgain& told);
-  void take(const TokenServed& told);
-  void take(const Settled& told);
-  void take(const Cancelled& told);
-  void take(const Promoted& told);
-  void take(const Extended& told);
-  void take(const Expired& told);
-  void take(const Purged& told);
-  void take(const QueueSet& told);
-  void take(const SchedulerSet& told);
-  void take(const StoreAway& told);
-  void take(const Waiting& told);
-  void take(const WaitOver& told);
-  void take(const RunBegins& told);
-  void take(const RunEnds& told);
-  void take(const WorkBegins& told);
-  void take(const NodeGone& told);
-  void take(const Phase& told);
+  void take(const Submitted& fact);
+  void take(const Acknowledged& fact);
+  void take(const Claimed& fact);
+  void take(const GrantedAgain& fact);
+  void take(const TokenServed& fact);
+  void take(const Settled& fact);
+  void take(const Cancelled& fact);
+  void take(const Promoted& fact);
+  void take(const Extended& fact);
+  void take(const Expired& fact);
+  void take(const Purged& fact);
+  void take(const QueueSet& fact);
+  void take(const SchedulerSet& fact);
+  void take(const StoreOutage& fact);
+  void take(const Waiting& fact);
+  void take(const WaitOver& fact);
+  void take(const RunBegins& fact);
+  void take(const RunEnds& fact);
+  void take(const WorkBegins& fact);
+  void take(const NodeGone& fact);
+  void take(const Phase& fact);
 
   void judge_order_of_claim(const Life& life);
   void judge_wait(const std::string& owner);
-  void judge_refusal(const Settled& told, Life& life);
-  void apply(const Settled& told, Life& life);
-  void expect_state(const Settled& told, State expected);
+  void judge_refusal(const Settled& fact, Life& life);
+  void apply(const Settled& fact, Life& life);
+  void expect_state(const Settled& fact, State expected);
 
-  // Of the ending.
+  // Check the final state.
   void judge_task(const Task& task);
   void judge_end_of_waiting(const Task& task);
   void judge_trail(const Life& life, const Task& task);
@@ -74,7 +74,7 @@ class Judge {
   Instant calm_since_;
   bool scheduler_running_ = true;
   Instant scheduler_since_;
-  std::optional<Instant> away_since_;
+  std::optional<Instant> outage_began_;
   Instant outage_end_;  // of the last outage that was longer than the monitors' silence
   std::map<std::int64_t, TaskId> intents_;
   std::set<TaskId> acknowledged_;

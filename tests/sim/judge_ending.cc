@@ -1,4 +1,4 @@
-// The rules about how a run ends.
+// The rules for the end of a run.
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ void Judge::judge_ending(const Ending& ending) {
     judge_missing(life);
   }
   if (missing != purged_) {
-    violate("retention", fmt::format("{} tasks are gone, but {} were purged", missing, purged_));
+    violate("retention", fmt::format("{} tasks are missing, but {} were purged", missing, purged_));
   }
   while (!waiting_.empty()) judge_wait(std::string(waiting_.begin()->first));
 }
@@ -50,7 +50,7 @@ void Judge::judge_ending(const Ending& ending) {
 void Judge::judge_missing(const Life& life) {
   const Duration retention = ledger_.queue(life.born.wish.queue).settings.retention;
   if (!is_terminal(life.state)) {
-    violate("lost", life.born.task, fmt::format("is gone, but it was {}", std::string(to_string(life.state))));
+    violate("lost", life.born.task, fmt::format("is missing, but it was {}", std::string(to_string(life.state))));
   } else if (life.updated + retention >= last_purge_) {
     violate("retention", life.born.task, "was purged before its time");
   }
@@ -58,11 +58,11 @@ void Judge::judge_missing(const Life& life) {
 
 void Judge::judge_task(const Task& task) {
   const Life* life = ledger_.find(task.id);
-  if (life == nullptr) return violate("differs", task.id, "is in the store, but nobody submitted it");
+  if (life == nullptr) return violate("differs", task.id, "is in the store, but was never submitted");
   const bool same_run_at = task.state != State::kScheduled || task.run_at == life->run_at;
   if (task.state != life->state || task.attempt != life->attempt() || task.tries != life->tries || !same_run_at) {
     violate("differs", task.id,
-            fmt::format("is {}, attempt {}, tries {} in the store, but {}, attempt {}, tries {} by what happened",
+            fmt::format("is {}, attempt {}, tries {} in the store, but {}, attempt {}, tries {} in the history",
                         std::string(to_string(task.state)), task.attempt, task.tries,
                         std::string(to_string(life->state)), life->attempt(), life->tries));
   }
@@ -70,7 +70,7 @@ void Judge::judge_task(const Task& task) {
   judge_trail(*life, task);
 }
 
-// A recurring task that is ready may wait for a busy worker; the rule `idle` knows.
+// A ready recurring task may wait for a busy worker; the rule `idle` covers that.
 void Judge::judge_end_of_waiting(const Task& task) {
   if (phase_ != Phase::Kind::kEnd || is_terminal(task.state)) return;
   const bool is_late = task.state == State::kScheduled && now_ - task.run_at > promises_.patient;
@@ -81,14 +81,15 @@ void Judge::judge_end_of_waiting(const Task& task) {
 }
 
 void Judge::judge_trail(const Life& life, const Task& task) {
-  Trail told;
-  for (const HistoryEntry& entry : task.history.entries()) told.emplace(entry.kind, entry.attempt);
+  Trail recorded;
+  for (const HistoryEntry& entry : task.history.entries()) recorded.emplace(entry.kind, entry.attempt);
   const Trail expected = expected_trail(life);
-  const bool as_expected = task.history.omitted() > 0 ? std::ranges::includes(expected, told) : told == expected;
+  const bool as_expected =
+      task.history.omitted() > 0 ? std::ranges::includes(expected, recorded) : recorded == expected;
   if (as_expected) return;
-  std::string both = "its history tells";
-  for (const auto& [kind, attempt] : told) both += fmt::format(" {}({})", std::string(to_string(kind)), attempt);
-  both += ", but there was";
+  std::string both = "its history has";
+  for (const auto& [kind, attempt] : recorded) both += fmt::format(" {}({})", std::string(to_string(kind)), attempt);
+  both += ", but should have";
   for (const auto& [kind, attempt] : expected) both += fmt::format(" {}({})", std::string(to_string(kind)), attempt);
   violate("trail", task.id, both);
 }

@@ -1,4 +1,4 @@
-// Where each task and queue stands, by what a history has told so far.
+// The state of each task and queue, derived from a history.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ namespace horae::sim {
 struct Attempt {
   std::string owner;
   std::optional<Event> ended;
-  bool is_begun = false;               // its worker has it, and works on it
-  bool is_retried = false;             // it ended by an abort, and the task will be tried again
-  std::vector<std::string> late = {};  // owners whose results for it came too late
+  bool is_begun = false;               // its worker has begun to work on it
+  bool is_retried = false;             // it ended by an abort, and the task will be retried
+  std::vector<std::string> late = {};  // owners whose results arrived too late
 };
 
 struct Life {
@@ -27,7 +27,7 @@ struct Life {
   State state = State::kScheduled;
   int tries = 0;
   std::vector<Attempt> attempts;  // the newest last
-  Instant granted;                // the present lease: when it was last given or extended,
+  Instant granted;                // the present lease: when it was granted or last extended,
   Duration lease{};               // its length,
   Instant lease_expires;          // and its end
   Instant run_at;
@@ -43,7 +43,7 @@ struct Life {
   }
 };
 
-// A worker that waits.
+// A waiting worker.
 struct Waiter {
   std::vector<std::string> queues;
   Instant since;
@@ -66,7 +66,7 @@ struct QueueLedger {
 
 std::int64_t second_of(Instant at);
 
-// Keeps the books; it judges nothing. Whoever moves a task has looked at it before.
+// Applies changes without checking them: the caller checks each change first.
 class Ledger {
  public:
   Life& add(const Submitted& born, Instant at, int node);
@@ -74,7 +74,7 @@ class Ledger {
   QueueLedger& queue(const std::string& name) { return queues_[name]; }
   std::unordered_map<TaskId, Life>& lives() { return lives_; }
 
-  // Each takes the task out of its place and puts it into another.
+  // Each removes the task from its present state and puts it into the next.
   void make_scheduled(Life& life, Instant run_at, Instant at);
   void make_ready(Life& life, Instant at, int node);       // with a new rank
   void return_to_ready(Life& life, Instant at, int node);  // with the rank that it had

@@ -1,9 +1,9 @@
-// horae_sim: runs simulated worlds and judges them; docs/internals/testing.md explains it.
+// horae_sim: runs simulated worlds and checks their histories; docs/internals/testing.md explains it.
 //
 //   horae_sim                     a fixed set of seeds
-//   horae_sim --seed N [--quiet]  one world, with a trace of all that happens
-//   horae_sim --minutes M         new seeds until the time is over; the failing ones are printed
-//   horae_sim --mutants           looks for each planted bug
+//   horae_sim --seed N [--quiet]  one world, with a trace of all events
+//   horae_sim --minutes M         new seeds for M minutes; prints the failing ones
+//   horae_sim --mutants           checks that each planted bug is found
 //   --mutant NAME, --lives N of each world, --from SEED, --seeds N, --budget N worlds for each mutant
 
 #include <fmt/format.h>
@@ -83,7 +83,7 @@ void print_totals(const Totals& totals, Duration taken) {
       totals.years, totals.lives, totals.faults);
 }
 
-// Seeds one after the other, until `is_over` says so.
+// Runs consecutive seeds until `is_over` returns true.
 template <typename IsOver>
 int run_seeds(const Wanted& wanted, std::uint64_t first, IsOver is_over) {
   const SystemClock clock;
@@ -99,7 +99,7 @@ int run_seeds(const Wanted& wanted, std::uint64_t first, IsOver is_over) {
   return totals.failed == 0 ? 0 : 1;
 }
 
-// The same seed makes the same world.
+// Checks that the same seed makes the same world.
 bool is_repeatable(const Wanted& wanted) {
   const Plan plan = make_plan(wanted.from, wanted.lives);
   const RunReport once = run_world(plan);
@@ -137,8 +137,8 @@ int run_one(const Wanted& wanted) {
 
 // ---- Planted bugs ----
 
-// What became of one world with a planted bug. It has a process of its own, because some bugs stop the program.
-enum class Fate { kClean, kViolated, kStopped };
+// The result of one world with a planted bug. Each runs in its own process, because some bugs abort the program.
+enum class Fate { kClean, kViolated, kAborted };
 
 Fate run_apart(std::uint64_t seed, std::uint64_t lives) {
   constexpr unsigned kLongestSeconds = 60;
@@ -150,11 +150,11 @@ Fate run_apart(std::uint64_t seed, std::uint64_t lives) {
   }
   int status = 0;
   HORAE_CHECK(waitpid(child, &status, 0) == child, "cannot wait");
-  if (!WIFEXITED(status)) return Fate::kStopped;
+  if (!WIFEXITED(status)) return Fate::kAborted;
   return WEXITSTATUS(status) == 0 ? Fate::kClean : Fate::kViolated;
 }
 
-// How many worlds it took; nothing if none of them found it.
+// The number of worlds until one found the bug; nothing if none did.
 std::optional<std::uint64_t> hunt(const Mutant& mutant, const Wanted& wanted, Fate& fate) {
   (void)plant(mutant.name);
   for (std::uint64_t tried = 1; tried <= wanted.budget; ++tried) {
@@ -177,7 +177,7 @@ int run_mutants(const Wanted& wanted) {
     safety_missed += !tried && is_safety ? 1U : 0U;
     const std::string how =
         !tried ? fmt::format("MISSED in {} worlds", wanted.budget)
-               : fmt::format("found by world {}{}", *tried, fate == Fate::kStopped ? " (stopped)" : "");
+               : fmt::format("found by world {}{}", *tried, fate == Fate::kAborted ? " (aborted)" : "");
     std::cout << fmt::format("{:30} {:9} {:26} {:5.1f} s  {}\n", mutant.name, is_safety ? "safety" : "liveness", how,
                              std::chrono::duration<double>(clock.now() - start).count(), mutant.failure)
               << std::flush;

@@ -1,4 +1,4 @@
-// The planted bugs: each is a failure that happened to somebody (see the list in mutants.cc).
+// The planted bugs: each is a failure known from a real system (see the list in mutants.cc).
 #pragma once
 
 #include <span>
@@ -8,21 +8,20 @@ namespace horae::sim {
 
 struct Mutant {
   enum class Harm {
-    kSafety,    // something false is accepted, lost or done twice
+    kSafety,    // something wrong is accepted, lost or done twice
     kLiveness,  // something is done late or never
   };
   std::string_view name;
   Harm harm;
-  std::string_view failure;  // what it does, in words
+  std::string_view failure;  // a description of what it causes
 };
 
 std::span<const Mutant> mutants();
 
-// From now on this one lives; "" for none. False if there is no such mutant.
+// Activates a mutant; "" for none. False if its name is unknown.
 bool plant(std::string_view name);
 
-// What a crash between two steps would leave can be seen only where a crash follows. A mutant of that kind sleeps
-// during all other calls.
+// Some mutants split one step into two, which is visible only if a crash follows. They are active only in such calls.
 void arm_crash_mutant(bool crash_follows);
 
 }  // namespace horae::sim

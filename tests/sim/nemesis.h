@@ -1,4 +1,4 @@
-// The one who lets things go wrong, as the plan says.
+// Injects faults according to the plan.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ class Nemesis {
 
   void start();
 
-  // Nothing goes wrong any more; what stands still or is cut off comes back within kLongest leases.
+  // Injects no more faults; paused and disconnected parts come back within kLongest leases.
   void stop();
 
-  // Restarts in good order, which nobody may notice, as long as `world` is not ending.
+  // Restarts nodes and workers in an orderly way, which must have no visible effect, until `world` is ending.
   void start_drains();
 
-  static constexpr int kLongest = 4;  // in leases: how long one trouble lasts at most
+  static constexpr int kLongest = 4;  // in leases: the longest fault
 
  private:
-  void again_and_again(Duration mean, std::function<void()> trouble);
-  void take_store_away();
-  void slow_store_down();
+  void repeat(Duration mean, std::function<void()> trouble);
+  void start_store_outage();
+  void slow_down_store();
   Duration a_while() { return world_.chance.between(world_.plan.lease / 20, world_.plan.lease * kLongest); }
   Worker& any_worker() { return *workers_[world_.chance.random().below(workers_.size())]; }
 

@@ -30,7 +30,7 @@ bool Network::is_repeated() {
 
 Duration Network::delay() { return world_.chance.around(kUsualDelay); }
 
-// A node that stands still takes it later; one that is down, or has its hands full, does not.
+// A paused node receives the request later; a node that is down or over its limit refuses it.
 void Network::deliver(Node& node, std::function<void(NodeLife&)> request, std::function<void()> refuse) {
   if (node.paused_until() > world_.now()) {
     world_.events.at(node.paused_until(), [this, &node, request = std::move(request), refuse = std::move(refuse)] {
@@ -39,7 +39,7 @@ void Network::deliver(Node& node, std::function<void(NodeLife&)> request, std::f
     return;
   }
   if (world_.in_chaos() && world_.chance.happens(world_.plan.troubles.door_is_full)) {
-    world_.fault("a request is refused, because too many wait");
+    world_.fault("a request is refused over a limit");
     return refuse();
   }
   if (!node.serve(request)) refuse();

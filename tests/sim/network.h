@@ -1,4 +1,4 @@
-// Requests to nodes and their answers, over a network that delays, loses and repeats them.
+// The network between peers and nodes: it delays, loses and repeats requests and responses.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace horae::sim {
 
-// A process at the other end: a worker or a client.
+// A process that calls nodes: a worker or a client.
 struct Peer {
-  std::uint64_t incarnation = 0;  // what was said to an earlier one reaches nobody
-  Instant paused_until;           // it lives, but does not know that time passes
+  std::uint64_t incarnation = 0;  // messages to an earlier one are dropped
+  Instant paused_until;           // until then it does nothing, like a stopped process
   Instant cut_off_until;
 };
 
@@ -25,30 +25,30 @@ class Network {
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   Node& any_node() { return *nodes_[world_.chance.random().below(nodes_.size())]; }
 
-  // Something that the peer will do later. Dead it does nothing; standing still it does it afterwards.
+  // Schedules an action of the peer. If the peer is dead by then, it does nothing; if it is paused, it acts afterwards.
   void later(Peer& peer, Duration delay, std::function<void()> what);
 
-  // How a node answers. False if it knows that nobody listens any more.
+  // Sends the response of a node. False if the node notices that the connection is closed.
   template <typename Answer>
   using Reply = std::function<bool(Result<Answer>)>;
 
-  struct Manner {
-    Duration patience{};  // then the peer takes it for lost
+  struct CallOptions {
+    Duration timeout{};  // then the call counts as lost
     bool may_repeat = false;
   };
 
-  // Sends a request to `node`; `serve` answers it there, once or, if the request is repeated on its way, twice. `done`
-  // is told one answer; kUnavailable if none came in time, and then the outcome is unknown.
+  // Sends a request to `node`, where `serve` handles it: once or, if the network repeats the request, twice. `done` gets
+  // one response; kUnavailable if none arrived in time, and then the outcome is unknown.
   template <typename Answer>
-  void ask(Peer& peer, Node& node, Manner manner, std::function<void(NodeLife&, const Reply<Answer>&)> serve,
-           std::function<void(Result<Answer>)> done) {
-    const auto call = std::make_shared<Call<Answer>>(Call<Answer>{peer.incarnation, false, std::move(done)});
-    const Error nothing{ErrorCode::kUnavailable, "no answer"};
-    world_.events.after(manner.patience, [this, &peer, call, nothing] { end<Answer>(peer, call, nothing); });
-    const Reply<Answer> reply = [this, &peer, call](Result<Answer> answer) {
-      if (call->is_over || peer.incarnation != call->incarnation) return is_cut_off(peer);
+  void call(Peer& peer, Node& node, CallOptions options, std::function<void(NodeLife&, const Reply<Answer>&)> serve,
+            std::function<void(Result<Answer>)> done) {
+    const auto pending = std::make_shared<Call<Answer>>(Call<Answer>{peer.incarnation, false, std::move(done)});
+    const Error nothing{ErrorCode::kUnavailable, "no response"};
+    world_.events.after(options.timeout, [this, &peer, pending, nothing] { end<Answer>(peer, pending, nothing); });
+    const Reply<Answer> reply = [this, &peer, pending](Result<Answer> answer) {
+      if (pending->is_over || peer.incarnation != pending->incarnation) return is_cut_off(peer);
       if (is_lost(peer)) return true;
-      world_.events.after(delay(), [this, &peer, call, answer] { end<Answer>(peer, call, answer); });
+      world_.events.after(delay(), [this, &peer, pending, answer] { end<Answer>(peer, pending, answer); });
       return true;
     };
     const auto arrive = [this, &node, reply, nothing, serve = std::move(serve)] {
@@ -57,7 +57,7 @@ class Network {
     };
     if (is_lost(peer)) return;
     world_.events.after(delay(), arrive);
-    if (manner.may_repeat && is_repeated()) world_.events.after(delay() * 5, arrive);
+    if (options.may_repeat && is_repeated()) world_.events.after(delay() * 5, arrive);
   }
 
  private:
@@ -69,14 +69,14 @@ class Network {
   };
 
   template <typename Answer>
-  void end(Peer& peer, const std::shared_ptr<Call<Answer>>& call, const Result<Answer>& answer) {
-    if (call->is_over || peer.incarnation != call->incarnation) return;
+  void end(Peer& peer, const std::shared_ptr<Call<Answer>>& pending, const Result<Answer>& answer) {
+    if (pending->is_over || peer.incarnation != pending->incarnation) return;
     if (peer.paused_until > world_.now()) {
-      world_.events.at(peer.paused_until, [this, &peer, call, answer] { end<Answer>(peer, call, answer); });
+      world_.events.at(peer.paused_until, [this, &peer, pending, answer] { end<Answer>(peer, pending, answer); });
       return;
     }
-    call->is_over = true;
-    call->done(answer);
+    pending->is_over = true;
+    pending->done(answer);
   }
 
   bool is_cut_off(const Peer& peer) const { return peer.cut_off_until > world_.now(); }

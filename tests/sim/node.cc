@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kWakeUp = std::chrono::microseconds(200);   // the mean until a loop that was woken runs
 constexpr int kSafetyNet = 60;                                 // polls: how often loops look that the poller wakes
-constexpr Duration kRestart = std::chrono::milliseconds(100);  // of a node that was stopped in good order
+constexpr Duration kRestart = std::chrono::milliseconds(100);  // of a node that was drained
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Node::~Node() = default;
 
 void Node::start() {
   if (life_ != nullptr) return;
-  if (world_.store_is_away || cut_off_until_ > world_.now()) {
+  if (world_.store_is_down || cut_off_until_ > world_.now()) {
     world_.events.after(world_.chance.around(world_.plan.poll), [this] { start(); });
     return;
   }
@@ -65,7 +65,7 @@ void Node::drain(Duration grace) {
   check_drained(life, world_.now() + std::chrono::ceil<std::chrono::microseconds>(grace));
 }
 
-// As Engine::stop() does: everything goes on until nothing is held any more, or the time is over.
+// Like Engine::stop(): the loops continue until no attempt is held any more, or until the deadline.
 void Node::check_drained(const std::shared_ptr<NodeLife>& life, Instant deadline) {
   if (life->is_dead_) return;
   const bool is_empty = life->dispatcher_.is_empty() && life->claimer_.is_empty();
@@ -75,7 +75,7 @@ void Node::check_drained(const std::shared_ptr<NodeLife>& life, Instant deadline
 
 void Node::pause(Duration time) {
   if (paused_until_ > world_.now()) return;
-  world_.fault(fmt::format("node-{} stands still", index_));
+  world_.fault(fmt::format("node-{} is paused", index_));
   paused_until_ = world_.now() + std::chrono::ceil<std::chrono::microseconds>(time);
 }
 
@@ -120,10 +120,12 @@ class NodeLife::WatchedExecutor final : public Executor {
 NodeLife::NodeLife(Node& node, std::string owner)
     : node_(node),
       world_(node.world_),
-      way_(world_, *this),
-      tasks_(world_, node.index_, way_),
-      queues_(world_, node.index_, way_),
-      cluster_(world_, way_),
+      link_(world_, *this),
+      faulty_tasks_(world_, node.index_, link_),
+      faulty_queues_(world_, node.index_, link_),
+      tasks_(faulty_tasks_, no_meter(), world_.events, *this),
+      queues_(faulty_queues_, no_meter(), world_.events, *this),
+      cluster_(world_, link_),
       sleeps_([this] { wake(kSleepers); }),
       executors_({{"sleep", &sleeps_}}),
       watched_(std::make_unique<WatchedExecutor>(*this, executors_)),
@@ -142,10 +144,9 @@ NodeLife::NodeLife(Node& node, std::string owner)
                    .ids = world_.ids,
                    .random = world_.chance.random()},
                   owner, world_.log(), signals(), dispatcher_options()),
-      promoter_(tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); },
-                {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll}),
+      promoter_(tasks_, world_.log(), {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll}),
       monitor_(
-          tasks_, world_.log(), [this](const auto& queues) { on_ready(queues); },
+          tasks_, world_.log(),
           {.poll = world_.plan.poll, .idle_poll = world_.plan.poll * kSafetyNet, .silence = world_.plan.silence()}),
       poller_(cluster_, world_.log(), {.id = owner, .address = {}, .version = "sim", .started_at = {}, .last_seen = {}},
               poller_signals(), {.poll = world_.plan.poll}),
@@ -165,19 +166,27 @@ NodeLife::NodeLife(Node& node, std::string owner)
 ClusterPollerSignals NodeLife::poller_signals() {
   return {.awaited = [this] { return claimer_.take_awaited(); },
           .due = [this] { wake(kPromoter); },
-          .ready = [this](const std::vector<std::string>& queues) { on_ready(queues); },
+          .ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
           .ticked =
               [this](const Tick& tick, MonotonicTime now) {
                 if (monitor_.on_tick(tick, now)) wake(kMonitor);
               }};
 }
 
+// As Engine does it; the other nodes of this world find out by polling.
+void NodeLife::on_changes(std::span<const Change> changes) {
+  const WakeUps wake_ups = wake_ups_of(changes);
+  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  if (wake_ups.scheduled) wake(kPromoter);
+  if (wake_ups.cancelled) wake(kHeartbeats);
+  if (wake_ups.control) dispatcher_.on_closed();
+  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
+}
+
 DispatcherSignals NodeLife::signals() {
   return {.dispatch = [this] { wake(kDispatching); },
           .settling = [this] { wake(kSettling); },
           .heartbeats = [this] { wake(kHeartbeats); },
-          .ready = [this](const std::vector<std::string>& queues) { on_ready(queues); },
-          .scheduled = [this] { wake(kPromoter); },
           .drained = [] {}};
 }
 
@@ -220,7 +229,7 @@ void NodeLife::wake(Part part) {
 void NodeLife::run(Part part) {
   if (node_.paused_until_ > world_.now()) return plan_run(part, node_.paused_until_);
   Driven& driven = loops_[part];
-  const auto life = shared_from_this();  // what is under way is unwound before it goes
+  const auto life = shared_from_this();  // outlives the unwinding of this call
   driven.is_running = true;
   driven.is_woken = false;
   MonotonicTime next;
@@ -241,47 +250,32 @@ void NodeLife::die() {
   if (!is_dead_) node_.end_life(world_.chance.around(world_.plan.lease / 2));
 }
 
-// ---- NodeLife: the door ----
+// ---- NodeLife: calls ----
 
 Result<SubmitOutcome> NodeLife::submit(const Submission& submission) {
   auto outcomes = tasks_.submit(std::span(&submission, 1));
   if (!outcomes.ok() && HORAE_MUTANT("acknowledged_before_stored")) return SubmitOutcome{.id = submission.id()};
   if (!outcomes.ok()) return outcomes.error();
-  const SubmitOutcome outcome = outcomes->front();
-  if (outcome.state == State::kReady) on_ready({submission.task.queue});
-  if (outcome.state == State::kScheduled) wake(kPromoter);
-  return outcome;
+  return outcomes->front();
 }
 
 Result<SettleOutcome> NodeLife::settle(const Settlement& settlement) {
   auto outcomes = tasks_.settle(std::span(&settlement, 1));
   if (!outcomes.ok()) return outcomes.error();
-  const SettleOutcome outcome = outcomes->front();
-  if (is_success(outcome.verdict) && outcome.state == State::kReady) claimer_.on_ready_anywhere();
-  if (is_success(outcome.verdict) && outcome.state == State::kScheduled) wake(kPromoter);
-  return outcome;
+  return outcomes->front();
 }
 
 Result<CancelOutcome> NodeLife::cancel(const CancelWish& wish) {
   auto outcomes = tasks_.cancel(std::span(&wish, 1));
   if (!outcomes.ok()) return outcomes.error();
-  wake(kHeartbeats);
   return outcomes->front();
 }
 
 Result<QueueSettings> NodeLife::configure(const std::string& queue, const QueueChange& change) {
-  auto settings = queues_.configure(queue, change);
-  dispatcher_.on_closed();
-  claimer_.on_ready_anywhere();
-  return settings;
+  return queues_.configure(queue, change);
 }
 
-Result<bool> NodeLife::set_scheduler_running(bool running) {
-  auto changed = queues_.set_scheduler_running(running);
-  dispatcher_.on_closed();
-  claimer_.on_ready_anywhere();
-  return changed;
-}
+Result<bool> NodeLife::set_scheduler_running(bool running) { return queues_.set_scheduler_running(running); }
 
 void NodeLife::wait_for_tasks(ClaimWish wish, Duration patience, Claimer::Deliver deliver) {
   world_.record(Waiting{wish.owner, wish.queues}, index());

@@ -1,4 +1,4 @@
-// A node of the simulated world: the production loops over a store that may fail, and a door for workers and clients.
+// A simulated node: the production loops on a store with faults, and the calls for workers and clients.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,19 @@
 #include "engine/slots/dispatcher.h"
 #include "engine/slots/executors.h"
 #include "engine/slots/sleep_executor.h"
+#include "engine/wake_ups.h"
+#include "observe/observed_store.h"
 #include "tests/sim/faulty_store.h"
 
 namespace horae::sim {
 
-// The node's own clock: it drifts, and somebody may set it. It is for pacing only, so nothing may depend on it.
+// The node's own clock, which drifts and may be stepped. It is used for pacing only, so correctness must not depend on it.
 class NodeClock {
  public:
   NodeClock(const Events& events, double drift) : events_(events), drift_(drift) {}
 
   MonotonicTime now() const;
-  Instant when(MonotonicTime own) const;  // the world's time at which this clock will show that
+  Instant when(MonotonicTime own) const;  // the world's time at which this clock will reach `own`
   void step(Duration by) { step_ += by; }
 
  private:
@@ -34,7 +36,7 @@ class NodeClock {
   Duration step_{};
 };
 
-// From a start of a node to its end. Whatever is under way holds on to its life, so that it can be unwound.
+// One run of a node, from start to end. Calls in progress hold a reference to it, so that their stacks can be unwound.
 class NodeLife;
 
 class Node {
@@ -48,12 +50,12 @@ class Node {
 
   void start();
   void crash();
-  void drain(Duration grace);  // stops in good order, and starts again
+  void drain(Duration grace);  // stops orderly, and starts again
   void pause(Duration time);
   void cut_off(Duration time);  // from the store
   void step_clock(Duration by) { clock_.step(by); }
 
-  // A request arrives. False if nobody is there to take it.
+  // Handles a request. False if the node is down or draining.
   bool serve(const std::function<void(NodeLife&)>& request);
 
  private:
@@ -70,8 +72,8 @@ class Node {
   std::shared_ptr<NodeLife> life_;
 };
 
-// What a node offers; errors are what a client would be told. Each member may throw Crash.
-class NodeLife final : public Way::Traveller, public std::enable_shared_from_this<NodeLife> {
+// The calls of a node, with the errors that a client would get. Each member may throw Crash.
+class NodeLife final : public StoreLink::Caller, private ChangeObserver, public std::enable_shared_from_this<NodeLife> {
  public:
   NodeLife(Node& node, std::string owner);
 
@@ -84,7 +86,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   Result<bool> set_scheduler_running(bool running);
   Result<std::string> new_worker_id() { return queues_.new_worker_id(); }
 
-  // Calls `deliver` when there is something, or after `patience`.
+  // Calls `deliver` when there are tasks, or after `patience`.
   void wait_for_tasks(ClaimWish wish, Duration patience, Claimer::Deliver deliver);
 
   int index() const { return node_.index_; }
@@ -102,7 +104,7 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
     Loop* loop = nullptr;
     bool is_running = false;
     bool is_woken = false;
-    std::uint64_t plan = 0;  // the newest one holds
+    std::uint64_t plan = 0;  // only the newest is executed
   };
   // In the order of Engine.
   enum Part : std::size_t {
@@ -119,13 +121,13 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
     kParts
   };
 
-  // Notes what runs in the node's own slots.
+  // Records the runs in the node's own slots.
   class WatchedExecutor;
 
   void plan_run(Part part, Instant when);
   void run(Part part);
   void wake(Part part);
-  void on_ready(const std::vector<std::string>& queues) { claimer_.on_ready(queues); }
+  void on_changes(std::span<const Change> changes) override;
   DispatcherSignals signals();
   ClusterPollerSignals poller_signals();
   DispatcherOptions dispatcher_options() const;
@@ -135,9 +137,11 @@ class NodeLife final : public Way::Traveller, public std::enable_shared_from_thi
   World& world_;
   bool is_dead_ = false;
   bool is_draining_ = false;
-  Way way_;
-  FaultyTasks tasks_;
-  FaultyQueues queues_;
+  StoreLink link_;
+  FaultyTasks faulty_tasks_;
+  FaultyQueues faulty_queues_;
+  ObservedTasks tasks_;
+  ObservedQueues queues_;
   FaultyCluster cluster_;
   SleepExecutor sleeps_;
   Executors executors_;

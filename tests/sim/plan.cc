@@ -8,7 +8,7 @@
 namespace horae::sim {
 namespace {
 
-// About every tenth world has none of one kind, and half of them have it often.
+// About every tenth world has no faults of a kind, and half of the worlds have many.
 Duration often(Chance& chance, Duration mean) {
   if (chance.happens(0.35)) return {};
   return chance.between(mean / 2, mean * 4);
@@ -47,12 +47,12 @@ Plan make_plan(std::uint64_t seed, std::uint64_t lives) {
   plan.slots = chance.between(1, 3);
   plan.node_slots = chance.between(0, 3);
   plan.queues = chance.between(1, 3);
-  plan.recurring = chance.between(1, 1 + plan.workers * plan.slots / 3);  // they never end, and leave room
+  plan.recurring = chance.between(1, 1 + plan.workers * plan.slots / 3);  // they never end, so they must leave capacity
   plan.drift = 0.0005 * chance.unit();
   plan.lease = std::chrono::seconds(10) * scale;
   plan.poll = std::chrono::seconds(1) * scale;
   plan.work = Chance::part(plan.lease, 0.1 + 0.4 * chance.unit());
-  const double share = 0.3 + 0.5 * chance.unit();  // of what the workers could do
+  const double share = 0.3 + 0.5 * chance.unit();  // of the capacity of the workers
   plan.submit_every = Chance::part(plan.work / (plan.workers * plan.slots), 1.0 / share);
   plan.retention = plan.lease * chance.between(20, 100);
   const Duration all = plan.submit_every * static_cast<Duration::rep>(lives);

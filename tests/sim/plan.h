@@ -1,4 +1,4 @@
-// What a world is like: all of it follows from the seed.
+// The parameters of a world, all derived from the seed.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace horae::sim {
 
-// How often something goes wrong while there is chaos. A mean time between two, zero for never; or the share of calls
-// and messages. Each world leaves some of them out, so that one kind of trouble does not hide the others.
+// The rates of faults during chaos: the mean time between two faults (zero: never), or a share of calls or messages. Each
+// world omits some of them, so that one kind of fault does not hide another.
 struct Troubles {
   Duration node_crash{};
   Duration node_pause{};
@@ -22,9 +22,9 @@ struct Troubles {
   Duration worker_cut_off{};  // from all nodes
   double message_lost = 0.0;
   double message_repeated = 0.0;
-  double call_fails = 0.0;    // before it has done anything
-  double call_unknown = 0.0;  // after it was done
-  double call_crashes = 0.0;  // takes its node with it, before or after
+  double call_fails = 0.0;    // before the operation
+  double call_unknown = 0.0;  // after the operation
+  double call_crashes = 0.0;  // crashes its node, before or after the operation
   double door_is_full = 0.0;
 };
 
@@ -37,7 +37,7 @@ struct Plan {
   int queues = 1;
   int recurring = 0;
   double drift = 0.0;  // of the nodes' clocks: at most this share
-  Duration lease{};    // the measure of all times of this world
+  Duration lease{};    // the unit for all times of this world
   Duration poll{};
   Duration work{};  // the mean of an attempt
   Duration submit_every{};
@@ -50,7 +50,7 @@ struct Plan {
   Duration silence() const { return lease / 3; }
 };
 
-// `lives` is about how many tasks there will be.
+// `lives`: the approximate number of tasks.
 Plan make_plan(std::uint64_t seed, std::uint64_t lives);
 
 std::string describe(const Plan& plan);

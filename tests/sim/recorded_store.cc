@@ -30,16 +30,16 @@ Result<std::vector<SubmitOutcome>> RecordedTasks::submit(std::span<const Submiss
     const SubmitOutcome& outcome = (*outcomes)[i];
     if (outcome.kind != SubmitOutcome::Kind::kCreated) continue;
     const Submission& wish = submissions[i];
-    Submitted told{.task = outcome.id,
-                   .number = outcome.number,
-                   .intent = intent_of_spec(wish.task.spec),
-                   .wish = wish.task,
-                   .state = outcome.state};
+    Submitted stored{.task = outcome.id,
+                     .number = outcome.number,
+                     .intent = intent_of_spec(wish.task.spec),
+                     .wish = wish.task,
+                     .state = outcome.state};
     if (wish.start) {
-      told.owner = wish.start->owner;
-      told.lease = wish.start->lease;
+      stored.owner = wish.start->owner;
+      stored.lease = wish.start->lease;
     }
-    world_.record(std::move(told), node_);
+    world_.record(std::move(stored), node_);
   }
   return outcomes;
 }
@@ -54,7 +54,7 @@ Result<std::vector<std::vector<LeasedTask>>> RecordedTasks::claim(std::span<cons
       const bool is_new = !wish.once || world_.given_once.emplace(task.id, task.attempt).second;
       is_served = is_served || is_new;
       if (is_new) world_.record(Claimed{task.id, task.attempt, wish.owner, wish.lease, task.lease_expires}, node_);
-      if (!is_new) world_.record(GivenAgain{task.id, task.attempt, wish.owner}, node_);
+      if (!is_new) world_.record(GrantedAgain{task.id, task.attempt, wish.owner}, node_);
     }
     if (wish.once && is_served) world_.record(TokenServed{wish.token}, node_);
   }
@@ -88,9 +88,9 @@ Result<std::vector<CancelOutcome>> RecordedTasks::cancel(std::span<const CancelW
 
 Result<PromoteOutcome> RecordedTasks::promote_due(std::size_t max) {
   auto outcome = tasks_.promote_due(max);
-  // Most passes find nothing and say so; that is worth no line.
-  const bool says_none = outcome.ok() && outcome->promoted == 0 && outcome->next_in != Duration::zero();
-  if (outcome.ok() && !says_none) world_.record(Promoted{outcome->promoted, max}, node_);
+  // Most passes find nothing; those are not recorded.
+  const bool is_empty = outcome.ok() && outcome->promoted == 0 && outcome->next_in != Duration::zero();
+  if (outcome.ok() && !is_empty) world_.record(Promoted{outcome->promoted, max}, node_);
   return outcome;
 }
 

@@ -1,4 +1,4 @@
-// The store's own door: what goes through is written into the history, in the order of commits.
+// Records every change of the store in the history, in the order of commits.
 #pragma once
 
 #include "store/queue_store.h"
@@ -7,7 +7,7 @@
 
 namespace horae::sim {
 
-// The tasks, as one node reaches them.
+// The tasks, for the calls of one node.
 class RecordedTasks final : public TaskStore {
  public:
   RecordedTasks(World& world, int node) : world_(world), node_(node), tasks_(world.store->tasks()) {}
@@ -54,7 +54,7 @@ class RecordedQueues final : public QueueStore {
   QueueStore& queues_;
 };
 
-// The spec of a task that fulfils this intent, with what a node's own slots do for it; and back, 0 for another spec.
+// The spec of a task for this intent, executable by a node's own slots; and the intent of a spec, 0 for other specs.
 std::string spec_of_intent(std::int64_t intent, std::string_view run, Duration length);
 std::int64_t intent_of_spec(std::string_view spec);
 

@@ -54,7 +54,7 @@ class Run {
     nemesis_.start_drains();
   }
 
-  // Nothing new comes; whatever there is has its time to end.
+  // Submits nothing more and gives every task time to end.
   void end() {
     client_.stop();
     let_pass(world_.plan.lease * 10);
@@ -119,7 +119,7 @@ RunReport run_world(const Plan& plan, std::ostream* trace) {
   try {
     return run.go();
   } catch (const Endless&) {
-    return {.violations = {{"endless", kStart, "more happens than in any sound world"}}};
+    return {.violations = {{"endless", kStart, "more events than in any correct world"}}};
   }
 }
 

@@ -1,4 +1,4 @@
-// One world from its beginning to its end, and what is wrong with its history.
+// Runs one world and checks its history.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct RunReport {
   std::uint64_t turns = 0;  // of recurring tasks, beyond their first
   std::uint64_t faults = 0;
   std::uint64_t events = 0;
-  Duration time{};  // that passed in the world
+  Duration time{};  // virtual
 };
 
-// With a `trace`, all that happens is written there.
+// Writes every event to `trace`, if given.
 RunReport run_world(const Plan& plan, std::ostream* trace = nullptr);
 
 }  // namespace horae::sim

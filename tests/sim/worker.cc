@@ -7,10 +7,10 @@
 namespace horae::sim {
 namespace {
 
-constexpr double kLongShare = 0.1;                          // of the attempts outlast their lease several times
-constexpr double kStubbornShare = 0.3;                      // of the losses of a lease are not heeded
-constexpr double kOwnTokenShare = 0.3;                      // of the claims are made under a token of the worker's own
-constexpr Duration kAtOnce = std::chrono::milliseconds(4);  // about as long as a claim takes without a wait
+constexpr double kLongShare = 0.1;                          // of the attempts take several times their lease
+constexpr double kStubbornShare = 0.3;                      // of the workers that lost a lease continue anyway
+constexpr double kOwnTokenShare = 0.3;                      // of the claims carry a token of the worker
+constexpr Duration kAtOnce = std::chrono::milliseconds(4);  // about the time of a claim that does not wait
 
 }  // namespace
 
@@ -18,34 +18,34 @@ constexpr Duration kAtOnce = std::chrono::milliseconds(4);  // about as long as 
 
 void Worker::start() {
   ++peer_.incarnation;
-  if (is_asking_) world_.record(WaitOver{id_});
+  if (is_claiming_) world_.record(WaitOver{id_});
   id_.clear();
   runs_.clear();
-  is_asking_ = false;
+  is_claiming_ = false;
   is_draining_ = false;
   register_again();
 }
 
 void Worker::register_again() {
-  network_.ask<std::string>(
-      peer_, network_.any_node(), {.patience = world_.plan.lease / 4},
+  network_.call<std::string>(
+      peer_, network_.any_node(), {.timeout = world_.plan.lease / 4},
       [](NodeLife& node, const Network::Reply<std::string>& reply) { reply(node.new_worker_id()); },
       [this](Result<std::string> id) {
         if (!id.ok()) return network_.later(peer_, soon(), [this] { register_again(); });
         id_ = *id;
-        ask_for_tasks();
+        claim_tasks();
       });
 }
 
 void Worker::crash() {
-  world_.fault(id_ + " dies");
+  world_.fault(id_ + " crashes");
   ++peer_.incarnation;
   network_.later(peer_, world_.chance.around(world_.plan.lease / 2), [this] { start(); });
 }
 
 void Worker::pause(Duration time) {
   if (peer_.paused_until > world_.now()) return;
-  world_.fault(id_ + " stands still");
+  world_.fault(id_ + " is paused");
   peer_.paused_until = world_.now() + std::chrono::ceil<std::chrono::microseconds>(time);
 }
 
@@ -59,22 +59,23 @@ void Worker::heal() { peer_.cut_off_until = world_.now(); }
 
 void Worker::drain() {
   is_draining_ = true;
-  leave_if_done();
+  restart_if_drained();
 }
 
-void Worker::leave_if_done() {
+void Worker::restart_if_drained() {
   if (!is_draining_ || !runs_.empty() || id_.empty()) return;
-  // It waits for the answer to its last wish, or it hangs up, unless nobody would give back what its token holds.
-  if (is_asking_ && (has_own_token_ || world_.chance.happens(0.5))) return;
+  // It waits for the response to its last claim or hangs up; the latter only without a token of its own, since no node
+  // would release the tasks of that token.
+  if (is_claiming_ && (has_own_token_ || world_.chance.happens(0.5))) return;
   start();
 }
 
-// ---- Tasks come ----
+// ---- Claims ----
 
-void Worker::ask_for_tasks() {
+void Worker::claim_tasks() {
   const int room = world_.plan.slots - static_cast<int>(runs_.size());
-  if (is_asking_ || is_draining_ || id_.empty() || room <= 0) return;
-  is_asking_ = true;
+  if (is_claiming_ || is_draining_ || id_.empty() || room <= 0) return;
+  is_claiming_ = true;
   ClaimWish wish{.owner = id_,
                  .queues = {},
                  .max = world_.chance.between(1, room),
@@ -82,39 +83,39 @@ void Worker::ask_for_tasks() {
                  .lease = world_.plan.lease};
   for (int queue = 0; queue < world_.plan.queues; ++queue) wish.queues.push_back(fmt::format("queue-{}", queue));
   wish.once = has_own_token_ = world_.chance.happens(kOwnTokenShare);
-  ask(wish);
+  claim(wish);
 }
 
-void Worker::ask(const ClaimWish& wish) {
+void Worker::claim(const ClaimWish& wish) {
   const Duration wait = world_.plan.lease * 3;
-  // With a token of its own it may lose patience before the node does, also while its claim is under way: what the node
-  // gets for it meanwhile is found by the token at another one. What nobody asks for again expires, so it does that in
-  // chaos only.
+  // With a token of its own it may time out before the node does, even while the node's claim is in progress: the tasks
+  // of that claim are then found by the token at another node. Tasks of a claim that is not repeated expire, so this
+  // happens in chaos only.
   const bool is_hasty = wish.once && world_.in_chaos();
   const bool is_rash = is_hasty && world_.chance.happens(0.5);
   const Duration patience = is_rash    ? world_.chance.around(kAtOnce)
                             : is_hasty ? world_.chance.around(world_.plan.lease / 4)
                                        : wait + world_.plan.lease / 2;
-  network_.ask<std::vector<LeasedTask>>(
-      peer_, network_.any_node(), {.patience = patience, .may_repeat = wish.once},
+  network_.call<std::vector<LeasedTask>>(
+      peer_, network_.any_node(), {.timeout = patience, .may_repeat = wish.once},
       [wish, wait](NodeLife& node, const Network::Reply<std::vector<LeasedTask>>& reply) {
         node.wait_for_tasks(wish, wait, reply);
       },
       [this, wish, is_rash](Result<std::vector<LeasedTask>> tasks) {
-        const bool asks_again = !tasks.ok() && wish.once;
+        const bool repeats = !tasks.ok() && wish.once;
         const Duration pause = is_rash ? Duration::zero() : soon();
-        if (asks_again) return network_.later(peer_, pause, [this, wish] { ask(wish); });
+        if (repeats) return network_.later(peer_, pause, [this, wish] { claim(wish); });
         take(std::move(tasks));
       });
 }
 
 void Worker::take(Result<std::vector<LeasedTask>> tasks) {
-  is_asking_ = false;
+  is_claiming_ = false;
   if (tasks.ok()) {
     for (const LeasedTask& task : *tasks) begin(task);
   }
-  leave_if_done();
-  network_.later(peer_, tasks.ok() ? std::chrono::milliseconds(1) : soon(), [this] { ask_for_tasks(); });
+  restart_if_drained();
+  network_.later(peer_, tasks.ok() ? std::chrono::milliseconds(1) : soon(), [this] { claim_tasks(); });
 }
 
 void Worker::begin(const LeasedTask& task) {
@@ -122,7 +123,7 @@ void Worker::begin(const LeasedTask& task) {
   runs_[key] = {.task = task};
   if (is_draining_) {
     runs_[key].is_ending = true;
-    return tell(key, settlement(Event::kRelease, task));
+    return send_end(key, settlement(Event::kRelease, task));
   }
   world_.record(WorkBegins{task.id, task.attempt});
   const bool is_long = world_.chance.happens(kLongShare);
@@ -131,7 +132,7 @@ void Worker::begin(const LeasedTask& task) {
   network_.later(peer_, world_.plan.lease / 3, [this, key] { beat(key); });
 }
 
-// ---- Tasks go ----
+// ---- Settlements ----
 
 Settlement Worker::settlement(Event event, const LeasedTask& task) const {
   return {.event = event,
@@ -145,12 +146,12 @@ Settlement Worker::settlement(Event event, const LeasedTask& task) const {
 void Worker::beat(const RunKey& key) {
   const auto run = runs_.find(key);
   if (run == runs_.end() || (is_draining_ && HORAE_MUTANT("heartbeats_stop_in_drain"))) return;
-  Settlement told = settlement(Event::kHeartbeat, run->second.task);
-  if (world_.chance.happens(0.3)) told.progress = world_.chance.unit();
-  if (world_.chance.happens(0.1)) told.checkpoint = "{}";
-  network_.ask<SettleOutcome>(
-      peer_, network_.any_node(), {.patience = world_.plan.lease / 8, .may_repeat = true},
-      [told](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { reply(node.settle(told)); },
+  Settlement heartbeat = settlement(Event::kHeartbeat, run->second.task);
+  if (world_.chance.happens(0.3)) heartbeat.progress = world_.chance.unit();
+  if (world_.chance.happens(0.1)) heartbeat.checkpoint = "{}";
+  network_.call<SettleOutcome>(
+      peer_, network_.any_node(), {.timeout = world_.plan.lease / 8, .may_repeat = true},
+      [heartbeat](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { reply(node.settle(heartbeat)); },
       [this, key](Result<SettleOutcome> outcome) {
         const bool is_lost = outcome.ok() && !is_success(outcome->verdict);
         const auto found = runs_.find(key);
@@ -174,24 +175,24 @@ void Worker::finish(const RunKey& key) {
   const auto run = runs_.find(key);
   if (run == runs_.end() || run->second.is_ending) return;
   run->second.is_ending = true;
-  tell(key, draw_end(run->second.task));
+  send_end(key, draw_end(run->second.task));
 }
 
-// Again and again, until somebody answers: what it was told may be lost on its way, or the answer.
-void Worker::tell(const RunKey& key, const Settlement& end) {
-  network_.ask<SettleOutcome>(
-      peer_, network_.any_node(), {.patience = world_.plan.lease / 8, .may_repeat = true},
+// Repeats the settlement until it is acknowledged, since the request or the response may be lost.
+void Worker::send_end(const RunKey& key, const Settlement& end) {
+  network_.call<SettleOutcome>(
+      peer_, network_.any_node(), {.timeout = world_.plan.lease / 8, .may_repeat = true},
       [end](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { reply(node.settle(end)); },
       [this, key, end](Result<SettleOutcome> outcome) {
         if (outcome.ok()) return forget(key);
-        network_.later(peer_, soon(), [this, key, end] { tell(key, end); });
+        network_.later(peer_, soon(), [this, key, end] { send_end(key, end); });
       });
 }
 
 void Worker::forget(const RunKey& key) {
   runs_.erase(key);
-  leave_if_done();
-  ask_for_tasks();
+  restart_if_drained();
+  claim_tasks();
 }
 
 }  // namespace horae::sim

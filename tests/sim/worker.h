@@ -1,4 +1,4 @@
-// A worker that takes its tasks from any node over the network, as a REST client would.
+// A worker that claims its tasks from any node over the network, like a REST client.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 
 namespace horae::sim {
 
-// It asks for tasks while it has room, at times under a token of its own until it is answered, beats for each one, and
-// says how each ended until somebody has heard it. It may die, stand still past its leases and go on as if nothing had
-// happened, be cut off, or leave in good order.
+// Claims tasks while it has free slots (sometimes under a token of its own, which it repeats until it gets a response),
+// sends heartbeats for each, and repeats each settlement until it is acknowledged. It may crash, be paused past its leases
+// and continue unaware, lose its network, or drain.
 class Worker {
  public:
   Worker(World& world, Network& network) : world_(world), network_(network) {}
@@ -21,7 +21,7 @@ class Worker {
   void crash();
   void pause(Duration time);
   void cut_off(Duration time);
-  void drain();  // ends what it has begun, and starts again under a new id
+  void drain();  // finishes its tasks, then starts again under a new id
   void heal();
 
  private:
@@ -32,15 +32,15 @@ class Worker {
   };
 
   void register_again();
-  void ask_for_tasks();
-  void ask(const ClaimWish& wish);
+  void claim_tasks();
+  void claim(const ClaimWish& wish);
   void take(Result<std::vector<LeasedTask>> tasks);
   void begin(const LeasedTask& task);
   void beat(const RunKey& key);
   void finish(const RunKey& key);
-  void tell(const RunKey& key, const Settlement& end);
+  void send_end(const RunKey& key, const Settlement& end);
   void forget(const RunKey& key);
-  void leave_if_done();
+  void restart_if_drained();
 
   Settlement settlement(Event event, const LeasedTask& task) const;
   Settlement draw_end(const LeasedTask& task);
@@ -51,8 +51,8 @@ class Worker {
   Peer peer_;
   std::string id_;
   std::map<RunKey, Run> runs_;
-  bool is_asking_ = false;
-  bool has_own_token_ = false;  // for what it asks
+  bool is_claiming_ = false;
+  bool has_own_token_ = false;  // for the claim in progress
   bool is_draining_ = false;
 };
 

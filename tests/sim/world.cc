@@ -10,7 +10,7 @@
 namespace horae::sim {
 namespace {
 
-// Other numbers than those that made the plan.
+// The random numbers of the world must differ from those that made the plan.
 constexpr std::uint64_t kOtherSeed = 0x9e3779b97f4a7c15U;
 
 constexpr std::size_t kMostRecords = 500'000;

@@ -1,4 +1,4 @@
-// What all parts of a simulated world share: time, chance, the store and the history that is written.
+// The shared state of a simulated world: time, randomness, the store and the history.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace horae::sim {
 
-// The part of a node dies here: it unwinds what the node was doing. Only the simulator throws and catches it.
+// Unwinds the stack of a node that crashes. Only the simulator throws and catches it.
 struct Crash {};
 
 class World {
  public:
-  // With a `trace`, all that happens is written there, for people.
+  // Writes every event to `trace`, if given, as text for people.
   World(const Plan& plan, std::ostream* trace);
 
   const Plan plan;
@@ -32,9 +32,9 @@ class World {
   UuidSource ids{events, chance.random()};
   std::unique_ptr<Store> store;
   History history;
-  std::set<std::pair<TaskId, int>> given_once;  // attempts, under tokens of the workers' own
+  std::set<std::pair<TaskId, int>> given_once;  // attempts claimed under tokens of workers
   std::uint64_t faults = 0;
-  bool store_is_away = false;
+  bool store_is_down = false;
   Duration store_delay{};  // of each call, while the store is slow
 
   Instant now() const { return events.wall_now(); }
@@ -45,7 +45,7 @@ class World {
 
   void record(What what, int node = -1);
 
-  // Something goes wrong on purpose.
+  // Counts an injected fault and writes it to the trace.
   void fault(std::string_view what);
 
   // The node's own log; silent unless there is a trace.

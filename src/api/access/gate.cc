@@ -19,10 +19,9 @@ Gate::Decision refuse(const Error& error, Principal principal = {}) {
 
 Gate::Decision refuse_for(Duration wait, Principal principal) {
   const auto seconds = static_cast<int>(std::ceil(std::chrono::duration<double>(wait).count()));
-  Problem problem{
-      .kind = problem_kind("over_limit"),
-      .detail = fmt::format("token {} has called too often; come again in {} s", principal.token_id, seconds),
-      .retry_after_seconds = std::max(1, seconds)};
+  Problem problem{.kind = problem_kind("over_limit"),
+                  .detail = fmt::format("token {} exceeds its rate limit; retry in {} s", principal.token_id, seconds),
+                  .retry_after_seconds = std::max(1, seconds)};
   return {.principal = std::move(principal), .refusal = std::move(problem)};
 }
 
@@ -66,13 +65,13 @@ bool is_from_another_site(const HttpRequest& request) {
 
 Gate::Decision Gate::decide(const HttpRequest& request, Access access) const {
   if (is_from_another_site(request)) {
-    return refuse(
-        {ErrorCode::kForbidden, "this request comes from a page of another site; call from a program, or from here"});
+    return refuse({ErrorCode::kForbidden,
+                   "this request comes from a page of another site; call from a program, or from a page of this node"});
   }
   if (access == Access::kOpen) return {};
   auto principal = identify(request);
   if (!principal.ok()) return refuse(principal.error());
-  // Before the role is looked at: who is refused has called as well.
+  // Before the role is checked: refused calls count as well.
   if (parts_.throttle && !principal->token_id.empty()) {
     if (const auto wait = parts_.throttle(principal->token_id)) return refuse_for(*wait, std::move(*principal));
   }
@@ -90,23 +89,23 @@ Result<Principal> Gate::identify(const HttpRequest& request) const {
     if (!request.is_local || options_.require_token) {
       return Error{
           ErrorCode::kUnauthenticated,
-          "give a token (Authorization: Bearer horae_...; with the command line: HORAE_TOKEN). An admin makes one "
-          "by `horae token create`; the first is made with --offline, on SQLite while the node is stopped"};
+          "give a token (Authorization: Bearer horae_...; on the command line: HORAE_TOKEN). An admin creates one "
+          "with `horae token create`; create the first with --offline, on SQLite while the node is stopped"};
     }
     if (!is_local_host(request.header("Host"))) {
-      return Error{ErrorCode::kForbidden, fmt::format("Host {}: without a token, call localhost or the address itself",
+      return Error{ErrorCode::kForbidden, fmt::format("Host {}: without a token, use localhost or the numeric address",
                                                       quote(request.header("Host")))};
     }
     return Principal{};
   }
   if (said.size() < kBearer.size() || !equals_ignoring_case(said.substr(0, kBearer.size()), kBearer)) {
-    return Error{ErrorCode::kUnauthenticated, "Authorization: write Bearer and a token"};
+    return Error{ErrorCode::kUnauthenticated, "Authorization: give Bearer and a token"};
   }
   std::optional<Principal> found;
   if (parts_.find_token) found = parts_.find_token(said.substr(kBearer.size()));
   if (!found) {
     return Error{ErrorCode::kUnauthenticated,
-                 "this token is not known; it may have been revoked, or be of another store"};
+                 "this token is not known; it may have been revoked, or belong to another store"};
   }
   return std::move(*found);
 }

@@ -1,4 +1,4 @@
-// Who may come in: tokens, roles, hosts, and how often.
+// Admits requests: tokens, roles, hosts and rate limits.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@
 namespace horae {
 
 struct GateOptions {
-  bool require_token = false;  // also of callers on this machine
+  bool require_token = false;  // also from callers on this machine
 };
 
-// What the gate asks others. May be empty: then there are no tokens, or no limits.
+// What the gate depends on. Either may be null: then there are no tokens, or no limits.
 struct GateParts {
   std::function<std::optional<Principal>(std::string_view secret)> find_token = {};
   std::function<std::optional<Duration>(const std::string& token_id)> throttle =
       {};  // how long to wait; nothing: go on
 };
 
-// Threads: any thread at once.
+// Thread-safe.
 class Gate {
  public:
   explicit Gate(GateParts parts, GateOptions options = {}) : parts_(std::move(parts)), options_(options) {}
 
-  // The caller, as far as it is known, and the problem to answer with if that one may not do what needs this access.
+  // The caller, as far as it is known, and the problem to answer with if it lacks this access.
   struct Decision {
     Principal principal;
     std::optional<Problem> refusal;
@@ -44,11 +44,11 @@ class Gate {
   const GateOptions options_;
 };
 
-// True for names that only this machine can mean: localhost, and addresses. A page of another site may reach us under a
-// name of its own that leads here.
+// True for localhost and for numeric addresses. Any other name may belong to another site, whose page reaches this node
+// by pointing that name at it (DNS rebinding).
 bool is_local_host(std::string_view host);
 
-// True if a page of another site sent it through its reader's browser, which says so.
+// True if the browser says that a page of another site sent the request.
 bool is_from_another_site(const HttpRequest& request);
 
 }  // namespace horae

@@ -28,7 +28,7 @@ class GateTest : public ::testing::Test {
     return request({{"Authorization", "Bearer " + std::string(secret)}});
   }
 
-  // The status of the refusal; 0 if there is none.
+  // The status of the refusal; 0 if admitted.
   static int status_of(const Gate::Decision& decision) { return decision.refusal ? decision.refusal->kind.status : 0; }
 
   Role role_ = Role::kSubmit;
@@ -42,34 +42,34 @@ TEST_F(GateTest, CallersOnThisMachineNeedNoToken) {
   EXPECT_EQ(decision.principal.scope, nullptr);
 }
 
-TEST_F(GateTest, OthersDo) {
+TEST_F(GateTest, CallersOnOtherMachinesNeedAToken) {
   HttpRequest far = request();
   far.is_local = false;
   EXPECT_EQ(status_of(gate().decide(far, Access::kRead)), 401);
   EXPECT_EQ(status_of(gate().decide(far, Access::kOpen)), 0);
 }
 
-TEST_F(GateTest, AllDoIfTheNodeSaysSo) {
+TEST_F(GateTest, AllCallersNeedATokenIfTheNodeRequiresIt) {
   EXPECT_EQ(status_of(gate({.require_token = true}).decide(request(), Access::kRead)), 401);
   EXPECT_EQ(status_of(gate({.require_token = true}).decide(with_token(), Access::kRead)), 0);
 }
 
-TEST_F(GateTest, ATokenThatIsNotKnownIsRefusedAlsoWhereNoneIsNeeded) {
+TEST_F(GateTest, AnUnknownTokenIsRefusedEvenWhereNoneIsNeeded) {
   EXPECT_EQ(status_of(gate().decide(with_token("horae_t-1_other"), Access::kRead)), 401);
   EXPECT_EQ(status_of(gate().decide(request({{"Authorization", "Basic eDp5"}}), Access::kRead)), 401);
   EXPECT_EQ(status_of(Gate(GateParts{}).decide(with_token(), Access::kRead)), 401);
 }
 
-TEST_F(GateTest, ARoleHoldsAlsoOnThisMachine) {
+TEST_F(GateTest, ATokensRoleAppliesOnThisMachineAsWell) {
   EXPECT_EQ(status_of(gate().decide(with_token(), Access::kSubmit)), 0);
   const auto refused = gate().decide(with_token(), Access::kWork);
   ASSERT_EQ(status_of(refused), 403);
   EXPECT_THAT(refused.refusal->detail, HasSubstr("t-1"));
-  EXPECT_EQ(refused.principal.token_id, "t-1") << "the audit log tells who was refused";
+  EXPECT_EQ(refused.principal.token_id, "t-1") << "the audit log names the refused token";
   EXPECT_THAT(refused.refusal->detail, HasSubstr("work or admin"));
 }
 
-TEST_F(GateTest, WhoCallsTooOftenIsToldWhenToComeAgain) {
+TEST_F(GateTest, ATokenOverItsRateLimitGetsRetryAfter) {
   wait_ = std::chrono::milliseconds(2500);
   const auto refused = gate().decide(with_token(), Access::kRead);
   ASSERT_EQ(status_of(refused), 429);
@@ -77,14 +77,14 @@ TEST_F(GateTest, WhoCallsTooOftenIsToldWhenToComeAgain) {
   EXPECT_EQ(status_of(gate().decide(request(), Access::kRead)), 0) << "without a token there is no limit";
 }
 
-TEST_F(GateTest, AForeignNameForThisMachineIsRefusedWithoutAToken) {
+TEST_F(GateTest, AForeignHostNameIsRefusedWithoutAToken) {
   EXPECT_EQ(status_of(gate().decide(request({{"Host", "evil.example:3369"}}), Access::kRead)), 403);
   HttpRequest proxied = with_token();
   proxied.headers.push_back({"Host", "horae.example"});
   EXPECT_EQ(status_of(gate().decide(proxied, Access::kRead)), 0);
 }
 
-TEST_F(GateTest, APageOfAnotherSiteIsRefusedAlsoWithAToken) {
+TEST_F(GateTest, APageOfAnotherSiteIsRefusedEvenWithAToken) {
   HttpRequest page = with_token();
   page.headers.push_back({"Host", "localhost:3369"});
   page.headers.push_back({"Origin", "https://evil.example"});

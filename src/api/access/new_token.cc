@@ -9,7 +9,7 @@
 namespace horae {
 namespace {
 
-constexpr int kMostIds = 3;  // that are tried; one that is taken is already a rare thing
+constexpr int kMostIds = 3;  // tries to find a free id; the first one is almost always free
 
 void add_members(JsonObject& object, const Token& token) {
   object.add("id", token.id);

@@ -1,4 +1,4 @@
-// Making tokens and telling of them: the same for the routes and for the command line on a store.
+// Creates tokens and writes them as JSON, for the routes and for the command line on a store.
 #pragma once
 
 #include <string>
@@ -16,19 +16,19 @@ struct TokenWish {
   QueueScope scope;
 };
 
-// {"name":"build","role":"submit","queues":["mail.*"]}. kMalformed where it cannot be read, kRefused where its meaning
-// is not allowed.
+// {"name":"build","role":"submit","queues":["mail.*"]}. kMalformed where it cannot be parsed, kRefused where a
+// value is not allowed.
 Result<TokenWish> read_token_wish(std::string_view body);
 
 struct NewToken {
   Token token;
-  std::string secret;  // show it once, and forget it
+  std::string secret;  // show it once, and keep it nowhere
 };
 
-// Makes a secret and stores the token. `random` must be unpredictable: SystemRandom.
+// Generates a secret and stores the token. `random` must be unpredictable: SystemRandom.
 Result<NewToken> create_token(TokenStore& store, Random& random, const TokenWish& wish);
 
-// As JSON: one with its secret, and a list without.
+// As JSON: a new token with its secret, a list without secrets.
 std::string to_json(const NewToken& made);
 std::string to_json(const TokenList& list);
 

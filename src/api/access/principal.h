@@ -1,4 +1,4 @@
-// Who calls, and what that one may do.
+// The caller of a request, and what it may do.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace horae {
 
-// What a route needs. A route that says nothing is for admins.
+// The access that a route requires. The default is for admins only.
 enum class Access {
   kAdmin,   // change queues, the scheduler and tokens
-  kOpen,    // anybody, also without a token
-  kRead,    // look
+  kOpen,    // every caller, also without a token
+  kRead,    // read
   kSubmit,  // submit and cancel
   kWork,    // claim and settle
 };
@@ -20,7 +20,7 @@ enum class Access {
 // read: kRead; submit: kRead, kSubmit; work: kRead, kWork; admin: all.
 bool may(Role role, Access access);
 
-// The holder of a token; or whoever calls from this machine, who needs none: then the id is empty and the role kAdmin.
+// The holder of a token; or a caller on this machine, which needs none: then the id is empty and the role kAdmin.
 struct Principal {
   std::string token_id = {};
   std::string name = {};

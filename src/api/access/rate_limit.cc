@@ -10,7 +10,7 @@ RateLimit::RateLimit(RateLimitOptions options)
     : interval_(Duration(std::chrono::seconds(1)) / std::max(options.per_second, 1)),
       depth_(interval_ * options.burst),
       max_keys_(options.max_keys) {
-  HORAE_CHECK(options.per_second > 0 && options.burst > 0 && options.max_keys > 0, "a limit lets something pass");
+  HORAE_CHECK(options.per_second > 0 && options.burst > 0 && options.max_keys > 0, "a rate limit allows some calls");
 }
 
 std::optional<Duration> RateLimit::take(std::string_view key, MonotonicTime now) {

@@ -1,4 +1,4 @@
-// How often somebody may call.
+// Limits how often each caller may call.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,20 @@ namespace horae {
 
 struct RateLimitOptions {
   int per_second = 10'000;        // in the long run; at least 1
-  int burst = 20'000;             // at once, after a rest; at least 1
-  std::size_t max_keys = 10'000;  // beyond, the one that has not called for the longest time starts anew
+  int burst = 20'000;             // after a pause; at least 1
+  std::size_t max_keys = 10'000;  // beyond it, the least recently used key is dropped and starts with a full bucket
 };
 
-// A bucket of calls for each key: it holds `burst` of them and gains `per_second`.
-//
-// Threads: any at once.
+// A token bucket for each key: it holds `burst` calls and gains `per_second`. Thread-safe.
 class RateLimit {
  public:
   explicit RateLimit(RateLimitOptions options = {});
 
-  // Nothing if the call is allowed, and then it is counted; else how long to wait for the next that is.
+  // Nothing if the call is allowed, which also counts it; else how long to wait until one is allowed.
   std::optional<Duration> take(std::string_view key, MonotonicTime now);
 
  private:
-  // When the bucket will be full again says how full it is now.
+  // The time at which the bucket will be full again says how full it is now.
   struct Bucket {
     std::string key;
     MonotonicTime full_at;
@@ -44,7 +42,7 @@ class RateLimit {
   const std::size_t max_keys_;
 
   std::mutex mutex_;
-  Buckets buckets_;                                                    // guarded by mutex_; the latest caller first
+  Buckets buckets_;  // guarded by mutex_; the most recently used first
   std::map<std::string_view, Buckets::iterator, std::less<>> places_;  // guarded by mutex_; the keys are the buckets'
 };
 

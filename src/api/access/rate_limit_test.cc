@@ -17,7 +17,7 @@ TEST(RateLimit, AllowsABurstAndThenSaysHowLongToWait) {
   EXPECT_EQ(limit.take("a", kStart + 40ms), 60ms);
 }
 
-TEST(RateLimit, WhoWaitsAsToldIsAllowedAndNoSooner) {
+TEST(RateLimit, AllowsTheNextCallExactlyAfterTheWait) {
   RateLimit limit({.per_second = 10, .burst = 1});
   EXPECT_EQ(limit.take("a", kStart), std::nullopt);
   EXPECT_EQ(limit.take("a", kStart + 100ms - 1ns), 1ns);
@@ -25,28 +25,28 @@ TEST(RateLimit, WhoWaitsAsToldIsAllowedAndNoSooner) {
   EXPECT_EQ(limit.take("a", kStart + 100ms), 100ms);
 }
 
-TEST(RateLimit, WhatWasRefusedIsNotCounted) {
+TEST(RateLimit, RefusedCallsAreNotCounted) {
   RateLimit limit({.per_second = 1, .burst = 1});
   EXPECT_EQ(limit.take("a", kStart), std::nullopt);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(limit.take("a", kStart), 1s);
   EXPECT_EQ(limit.take("a", kStart + 1s), std::nullopt);
 }
 
-TEST(RateLimit, ARestFillsTheBucketButNoMoreThanThat) {
+TEST(RateLimit, APauseFillsTheBucketToItsSizeOnly) {
   RateLimit limit({.per_second = 10, .burst = 3});
   for (int i = 0; i < 3; ++i) (void)limit.take("a", kStart);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(limit.take("a", kStart + 1h), std::nullopt);
   EXPECT_EQ(limit.take("a", kStart + 1h), 100ms);
 }
 
-TEST(RateLimit, KeysDoNotKnowEachOther) {
+TEST(RateLimit, KeysAreIndependent) {
   RateLimit limit({.per_second = 1, .burst = 1});
   EXPECT_EQ(limit.take("a", kStart), std::nullopt);
   EXPECT_EQ(limit.take("b", kStart), std::nullopt);
   EXPECT_NE(limit.take("a", kStart), std::nullopt);
 }
 
-TEST(RateLimit, BeyondTheMostKeysTheOneThatRestedLongestStartsAnew) {
+TEST(RateLimit, DropsTheLeastRecentlyUsedKeyBeyondTheLimit) {
   RateLimit limit({.per_second = 1, .burst = 1, .max_keys = 2});
   EXPECT_EQ(limit.take("a", kStart), std::nullopt);
   EXPECT_EQ(limit.take("b", kStart), std::nullopt);

@@ -1,4 +1,4 @@
-// The node's own copy of all tokens, so that no request has to ask the store who calls.
+// The node's own copy of all tokens, so that authentication needs no query.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@
 
 namespace horae {
 
-// Threads: find(), version() and is_empty() by any at once; refresh() by one at a time.
+// refresh() from one thread at a time; everything else is thread-safe.
 class TokenBook {
  public:
   static constexpr std::int64_t kNeverRead = -1;
 
-  // Reads all tokens. After a failure the copy stays as it was.
+  // Reads all tokens. After a failure the copy is unchanged.
   Result<void> refresh(TokenStore& store);
 
-  // Who shows this secret text; nothing if it is no token, or one that is not in the copy. Does not wait for anything.
+  // The holder of this secret text; nothing if it is not a token, or one that is not in the copy. Never blocks on the
+  // store.
   std::optional<Principal> find(std::string_view secret_text) const;
 
-  // TokenList::version of the copy: refresh() if the store has another. kNeverRead before the first refresh().
+  // TokenList::version of the copy: call refresh() if the store's differs. kNeverRead before the first refresh().
   std::int64_t version() const { return page()->version; }
 
   bool is_empty() const { return page()->entries.empty(); }
@@ -37,7 +38,7 @@ class TokenBook {
     Principal principal;
   };
 
-  // Never changes: a refresh writes a new one.
+  // Immutable: a refresh makes a new one.
   struct Page {
     std::map<std::string, Entry, std::less<>> entries;  // by id
     std::int64_t version = kNeverRead;

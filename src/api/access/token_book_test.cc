@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A list of tokens that the test writes, or a failure.
+// A list of tokens set by the test, or a failure.
 class ListedTokens final : public TokenStore {
  public:
   Result<Token> create(const Token& token) override {
@@ -26,7 +26,7 @@ class ListedTokens final : public TokenStore {
     return std::erase_if(list.tokens, [&](const Token& token) { return token.id == id; }) > 0;
   }
   Result<TokenList> tokens() override {
-    if (is_away) return Error{ErrorCode::kUnavailable, "the store is away"};
+    if (is_away) return Error{ErrorCode::kUnavailable, "the store is unavailable"};
     return list;
   }
 
@@ -52,14 +52,14 @@ class TokenBookTest : public ::testing::Test {
   TokenBook book_;
 };
 
-TEST_F(TokenBookTest, KnowsNobodyBeforeItWasRead) {
+TEST_F(TokenBookTest, FindsNoTokenBeforeTheFirstRefresh) {
   const std::string secret = create(Role::kAdmin, {"*"});
   EXPECT_FALSE(book_.find(secret));
   EXPECT_TRUE(book_.is_empty());
   EXPECT_EQ(book_.version(), TokenBook::kNeverRead);
 }
 
-TEST_F(TokenBookTest, TellsWhoShowsASecret) {
+TEST_F(TokenBookTest, FindsTheHolderOfASecret) {
   const std::string secret = create(Role::kWork, {"mail.*", "x"});
   ASSERT_TRUE(book_.refresh(store_).ok());
   const auto principal = book_.find(secret);
@@ -73,13 +73,13 @@ TEST_F(TokenBookTest, TellsWhoShowsASecret) {
   EXPECT_EQ(book_.version(), 1);
 }
 
-TEST_F(TokenBookTest, AScopeThatAllowsAllIsNone) {
+TEST_F(TokenBookTest, AScopeThatAllowsAllQueuesIsNull) {
   const std::string secret = create(Role::kRead, {"mail", "*"});
   ASSERT_TRUE(book_.refresh(store_).ok());
   EXPECT_EQ(book_.find(secret)->scope, nullptr);
 }
 
-TEST_F(TokenBookTest, AWrongSecretWithARightIdIsNobody) {
+TEST_F(TokenBookTest, AWrongSecretWithAnExistingIdIsNotFound) {
   std::string secret = create(Role::kAdmin, {"*"});
   ASSERT_TRUE(book_.refresh(store_).ok());
   secret.back() = secret.back() == 'A' ? 'B' : 'A';
@@ -89,7 +89,7 @@ TEST_F(TokenBookTest, AWrongSecretWithARightIdIsNobody) {
   EXPECT_FALSE(book_.find(""));
 }
 
-TEST_F(TokenBookTest, ARevokedOneIsForgottenWithTheNextRefresh) {
+TEST_F(TokenBookTest, ARevokedTokenIsGoneAfterTheNextRefresh) {
   const std::string secret = create(Role::kAdmin, {"*"});
   ASSERT_TRUE(book_.refresh(store_).ok());
   (void)store_.revoke(store_.list.tokens[0].id);
@@ -100,7 +100,7 @@ TEST_F(TokenBookTest, ARevokedOneIsForgottenWithTheNextRefresh) {
   EXPECT_EQ(book_.version(), 2);
 }
 
-TEST_F(TokenBookTest, StaysAsItWasWhileTheStoreIsAway) {
+TEST_F(TokenBookTest, KeepsItsTokensWhileTheStoreIsUnavailable) {
   const std::string secret = create(Role::kAdmin, {"*"});
   ASSERT_TRUE(book_.refresh(store_).ok());
   store_.is_away = true;
@@ -109,7 +109,7 @@ TEST_F(TokenBookTest, StaysAsItWasWhileTheStoreIsAway) {
   EXPECT_EQ(book_.version(), 1);
 }
 
-TEST_F(TokenBookTest, IsReadWhileItIsRefreshed) {
+TEST_F(TokenBookTest, CanBeReadDuringARefresh) {
   const std::string secret = create(Role::kAdmin, {"*"});
   ASSERT_TRUE(book_.refresh(store_).ok());
   std::atomic<bool> is_over = false;

@@ -51,7 +51,7 @@ TokenHash hash_of(std::string_view text) {
   TokenHash hash{};
   unsigned length = 0;
   const int done = EVP_Digest(text.data(), text.size(), hash.data(), &length, kAlgorithm, nullptr);
-  HORAE_CHECK(done == 1 && length == hash.size(), "OpenSSL always has SHA-256");
+  HORAE_CHECK(done == 1 && length == hash.size(), "OpenSSL provides SHA-256");
   return hash;
 }
 
@@ -64,13 +64,14 @@ bool has_only(std::string_view text, std::string_view characters) {
 NewSecret make_secret(Random& random) {
   NewSecret made{.id = fmt::format("{}{:012x}", kIdBeginning, random.next() >> 16), .text = {}};
   made.text = fmt::format("{}{}_{}", kBeginning, made.id, base64url(random_bytes(random)));
-  HORAE_CHECK(made.text.size() == kTextLength, "a secret has one length");
+  HORAE_CHECK(made.text.size() == kTextLength, "all secrets have the same length");
   made.hash = hash_of(made.text);
   return made;
 }
 
 Result<ReadSecret> read_secret(std::string_view text) {
-  const Error malformed{ErrorCode::kMalformed, "this is no token of Horae: one looks like horae_t-3f9a0c51d2e4_..."};
+  const Error malformed{ErrorCode::kMalformed,
+                        "this is not a token of Horae, which looks like horae_t-3f9a0c51d2e4_..."};
   if (text.size() != kTextLength || !text.starts_with(kBeginning)) return malformed;
   const std::string_view id = text.substr(kBeginning.size(), kIdLength);
   const std::string_view separator = text.substr(kBeginning.size() + kIdLength, 1);

@@ -50,7 +50,7 @@ TEST(TokenText, TheHashIsSha256OfTheWholeText) {
   EXPECT_EQ(hash, "71b35d2804af6c4fadce855b180bdc60724a03641dc797f609528f26dadf5300");
 }
 
-TEST(TokenText, IsNeverTheSameTwice) {
+TEST(TokenText, IsUnique) {
   SystemRandom random;
   std::set<std::string> texts;
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(texts.insert(make_secret(random).text).second);
@@ -72,7 +72,7 @@ TEST(TokenText, AnotherSecretHasAnotherHash) {
   EXPECT_FALSE(are_same(read_secret(made.text)->hash, made.hash));
 }
 
-TEST(TokenText, WhatWasNeverMadeIsMalformed) {
+TEST(TokenText, RefusesTextsThatAreNoTokens) {
   const std::string secret(43, 'A');
   const std::string good = "horae_t-0123456789ab_" + secret;
   ASSERT_TRUE(read_secret(good).ok());
@@ -84,7 +84,7 @@ TEST(TokenText, WhatWasNeverMadeIsMalformed) {
   }
 }
 
-TEST(TokenText, ARefusalDoesNotRepeatTheSecret) {
+TEST(TokenText, ARefusalDoesNotQuoteTheSecret) {
   EXPECT_THAT(read_secret("hunter2-hunter2").error().message, Not(HasSubstr("hunter2")));
 }
 

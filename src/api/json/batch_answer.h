@@ -1,4 +1,4 @@
-// One outcome for each item of a batch, in its order, also for those that could not be read.
+// One outcome for each item of a batch, in order, also for items that could not be parsed.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace horae {
 
-// Not for several threads at once.
+// Not thread-safe.
 class BatchAnswer {
  public:
-  // The next item: why it could not be read, or nothing if it goes to the store.
+  // The next item: why it was rejected, or nothing if it is passed to the store.
   void add(std::optional<Error> fault) { faults_.push_back(std::move(fault)); }
 
-  // {"outcomes":[...]}. `append(out, index)` writes the outcome of the item that was `index`-th to go to the store.
+  // {"outcomes":[...]}. `append(out, index)` writes the outcome of the `index`-th item passed to the store.
   template <typename Append>
   std::string json(const Append& append) const {
     std::string out;
@@ -37,8 +37,8 @@ class BatchAnswer {
   std::vector<std::optional<Error>> faults_;
 };
 
-// The failure of a batch as a whole: all items met the same one, and trying again may help. Then the batch is answered
-// by it, so that a client need not look into the outcomes to see that the store is away.
+// The failure of a batch as a whole: all items failed with the same retryable error. It becomes the answer to the
+// batch, so that a client need not read the outcomes to see that the store is unavailable.
 template <typename Outcome>
 std::optional<Error> common_failure(const std::vector<Result<Outcome>>& outcomes) {
   if (outcomes.empty() || outcomes.front().ok() || !outcomes.front().error().retryable()) return std::nullopt;

@@ -1,7 +1,7 @@
-// What clients and workers send, as what the engine and the stores take.
+// Parses the bodies that clients and workers send into the types of the engine and the stores.
 //
-// Errors are kMalformed where the text cannot be read, kRefused where its meaning is not allowed; they name the field,
-// its value and what is allowed. What is read here passes the checks of the stores (check_new_task(), ...).
+// Errors are kMalformed where the text cannot be parsed, kRefused where a value is not allowed; they name the field,
+// its value and what is allowed. What is parsed here passes the checks of the stores (check_new_task(), ...).
 #pragma once
 
 #include <optional>
@@ -26,18 +26,18 @@ Result<std::vector<std::string_view>> read_batch(std::string_view body, std::str
 Result<NewTask> read_new_task(std::string_view json);
 
 struct ClaimBody {
-  ClaimWish wish;   // `once` if the caller made the token, so that this may be a repetition
+  ClaimWish wish;   // `once` if the caller gave a token, so that this may be a repetition
   Duration wait{};  // 0 to kMaxWait
 };
 Result<ClaimBody> read_claim(std::string_view body);
 
-// `chance` is left to the caller.
+// The caller sets `chance` and `scope`.
 Result<Settlement> read_settlement(std::string_view json);
 
 // The reason of a cancel; the body may be empty.
 Result<std::optional<std::string>> read_cancel_reason(std::string_view body);
 
-// `item` is one of the ids of a cancel of many: a JSON string.
+// `item` is a JSON string: one of the ids in a batch of cancels.
 Result<TaskId> read_task_id(std::string_view item);
 
 Result<QueueChange> read_queue_change(std::string_view body);

@@ -44,7 +44,7 @@ TEST(Bodies, ATaskNeedsOnlyAQueueAndASpec) {
   EXPECT_EQ(*task, (NewTask{.queue = "q", .spec = "null"}));
 }
 
-TEST(Bodies, ATaskThatCannotBeReadNamesTheFieldItsValueAndWhatIsAllowed) {
+TEST(Bodies, AMalformedTaskNamesTheFieldItsValueAndWhatIsAllowed) {
   const auto malformed = ErrorCode::kMalformed;
   expect_error(read_new_task("[]"), malformed, {"this is an array; give an object, with fields of id, key"});
   expect_error(read_new_task("{"), malformed, {"byte 2"});
@@ -67,7 +67,7 @@ TEST(Bodies, ATaskThatCannotBeReadNamesTheFieldItsValueAndWhatIsAllowed) {
                {"retry.factor", "1e999"});
 }
 
-TEST(Bodies, ATaskThatIsNotAllowedIsRefused) {
+TEST(Bodies, RefusesValuesOfATaskThatAreNotAllowed) {
   const auto refused = ErrorCode::kRefused;
   expect_error(read_new_task(R"({"queue":"a b","spec":{}})"), refused, {"queue", "a b"});
   expect_error(read_new_task(R"({"queue":"q","spec":{},"priority":256})"), refused, {"priority 256", "255"});
@@ -132,7 +132,7 @@ TEST(Bodies, ReadsSettlementsWithTheirExactBytes) {
   EXPECT_THAT(abort->errors, ElementsAre(TaskError{"a", R"({"x":1.0})", "d"}, TaskError{"b", "{}", ""}));
 }
 
-TEST(Bodies, ANullCheckpointOrResultIsNoneAtAll) {
+TEST(Bodies, ANullCheckpointOrResultIsAbsent) {
   const auto beat = read_settlement(
       R"({"event":"heartbeat","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1,"owner":"w","checkpoint":null,"result":null})");
   ASSERT_TRUE(beat.ok());
@@ -140,7 +140,7 @@ TEST(Bodies, ANullCheckpointOrResultIsNoneAtAll) {
   EXPECT_EQ(beat->result, std::nullopt);
 }
 
-TEST(Bodies, RefusesSettlementsThatSayTooLittle) {
+TEST(Bodies, RefusesIncompleteSettlements) {
   expect_error(read_settlement(R"({"id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1,"owner":"w"})"),
                ErrorCode::kMalformed, {"event"});
   expect_error(read_settlement(R"({"event":"complete","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","owner":"w"})"),

@@ -27,8 +27,8 @@ std::int64_t end_of_room(const std::vector<LeasedTask>& tasks) {
   return std::numeric_limits<std::int64_t>::max();
 }
 
-// Enough to settle it.
-void append_name_of_attempt(std::string& out, const LeasedTask& task) {
+// What a worker needs to settle it.
+void append_attempt(std::string& out, const LeasedTask& task) {
   JsonObject object(out);
   object.add("id", task.id);
   object.add("attempt", task.attempt);
@@ -41,7 +41,7 @@ std::string leased_tasks_json(const std::vector<LeasedTask>& tasks, const std::v
   std::string json;
   JsonObject object(json);
   append_json_array(object.key("tasks"), tasks, append_leased_task);
-  if (!rest.empty()) append_json_array(object.key("rest"), rest, append_name_of_attempt);
+  if (!rest.empty()) append_json_array(object.key("rest"), rest, append_attempt);
   object.end();
   return json;
 }

@@ -1,4 +1,4 @@
-// What a claim is answered with, and how much of it.
+// The answer to a claim, and its limit of bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace horae {
 
-inline constexpr std::size_t kMaxClaimBytes = 8 << 20;  // of specs and checkpoints in one answer; one task always fits
+inline constexpr std::size_t kMaxClaimBytes =
+    8 << 20;  // of specs and checkpoints in one answer; a single task always fits
 
-// {"tasks":[...]}, and if there is a rest, which is leased too but did not fit: ,"rest":[{"id":...,"attempt":...},...].
+// {"tasks":[...]}, and if there is a rest, leased as well but over the limit: ,"rest":[{"id":...,"attempt":...},...].
 std::string leased_tasks_json(const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest = {});
 
-// Takes those out of `tasks` that do not fit into one answer. The lowest numbers stay, in their order: under a token of
-// the worker's own two nodes may answer, and both must draw the line at the same task.
+// Removes the tasks that do not fit into one answer, and returns them. The lowest numbers stay, in their order: when a
+// worker repeats a claim with its token, two nodes may answer, and both must cut at the same task.
 std::vector<LeasedTask> take_surplus(std::vector<LeasedTask>& tasks);
 
 }  // namespace horae

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
 #include "base/duration.h"
 #include "base/quote.h"
 #include "base/time_text.h"
@@ -29,7 +30,7 @@ std::string list_of(std::span<const std::string_view> names) {
   return all;
 }
 
-// A JSON value in a message: short, and on one line.
+// A JSON value for a message: short, and on one line.
 std::string show(std::string_view value) { return quote(value, 48); }
 
 constexpr std::size_t kMostNamedFields = 12;
@@ -52,6 +53,7 @@ std::optional<T> read_number(std::string_view text) {
 FieldReader::FieldReader(std::string_view json, std::span<const std::string_view> known, std::string place,
                          Unknown unknown)
     : place_(std::move(place)) {
+  HORAE_CHECK(known.size() <= kMostKnown, "an object has few known fields");
   const auto members = scan_object(json);
   if (!members.ok()) {
     fail(is_another_kind(json) ? not_an_object(json, known) : members.error());
@@ -60,10 +62,9 @@ FieldReader::FieldReader(std::string_view json, std::span<const std::string_view
   for (const JsonMember& member : *members) take(member, known, unknown);
 }
 
-// What is wrong with a value that is JSON, but not the object that belongs in its place. A message is short: where
-// there are many fields, it names none.
+// The error for a value that is JSON but not an object. To stay short, it names the fields only if there are few.
 Error FieldReader::not_an_object(std::string_view json, std::span<const std::string_view> known) const {
-  const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its point
+  const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its dot
   const std::string fields = known.size() <= kMostNamedFields ? ", with fields of " + list_of(known) : "";
   return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show(json),
                                              to_string(kind_of(scan_json(json).value())), fields)};
@@ -83,14 +84,16 @@ void FieldReader::take(const JsonMember& member, std::span<const std::string_vie
                  fmt::format("{}{}: there is no such field; give {}", place_, quote(key), list_of(known))});
   }
   if (std::ranges::find(fields_, *name, &Field::name) != fields_.end()) {
-    return fail({ErrorCode::kMalformed, fmt::format("{}{}: it is there twice; give it once", place_, *name)});
+    return fail({ErrorCode::kMalformed, fmt::format("{}{}: it is given twice; give it once", place_, *name)});
   }
   fields_.push_back({*name, member.value});
+  present_ |= std::uint64_t{1} << static_cast<std::size_t>(name - known.begin());
 }
 
 void FieldReader::fail(Error error) {
   if (!fault_) fault_ = std::move(error);
   fields_.clear();
+  present_ = 0;
 }
 
 void FieldReader::fail(std::string_view name, std::string_view value, std::string_view allowed) {
@@ -99,7 +102,7 @@ void FieldReader::fail(std::string_view name, std::string_view value, std::strin
 
 void FieldReader::require(std::string_view name) {
   if (!fault_ && !json(name)) {
-    fail({ErrorCode::kMalformed, fmt::format("{}{}: it is missing; this field is needed", place_, name)});
+    fail({ErrorCode::kMalformed, fmt::format("{}{}: it is missing; this field is required", place_, name)});
   }
 }
 
@@ -143,7 +146,7 @@ std::optional<std::int64_t> FieldReader::integer(std::string_view name) {
   const auto value = value_of(name, JsonKind::kNumber, "give a whole number");
   if (!value) return std::nullopt;
   const auto read = read_number<std::int64_t>(*value);
-  if (!read) fail(name, *value, "give a whole number of at most 64 bits, without point and exponent");
+  if (!read) fail(name, *value, "give a whole number of at most 64 bits, without decimal point and exponent");
   return read;
 }
 

@@ -1,4 +1,4 @@
-// The members of a JSON object as values, with errors that name the field, its value and what is allowed.
+// Reads the members of a JSON object as values, with errors that name the field, its value and what is allowed.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace horae {
 
-// Reads one object. The first fault is kept, and from then on every field is absent; so the caller reads all that it
-// wants and asks for the fault once, at the end.
+// Reads one object. It keeps the first fault, and from then on every field is absent; so the caller reads all fields
+// and checks for a fault once, at the end.
 //
 //   FieldReader fields(body, {"queue", "priority"});
 //   fields.require("queue");
@@ -27,20 +27,23 @@ namespace horae {
 //   const auto priority = fields.integer("priority");
 //   if (fields.fault()) return *fields.fault();
 //
-// A field that is `null` is absent, but for json(). A field that is not among the known ones (unless those are
-// ignored), or a known one that is there twice, is a fault. All faults are kMalformed.
+// A field that is `null` is absent, except for json(). An unknown field (unless those are ignored) or a repeated one is
+// a fault. All faults are kMalformed.
 //
-// Not for several threads at once. The text must outlive the reader.
+// Not thread-safe. The text must outlive the reader.
 class FieldReader {
  public:
   enum class Unknown { kRefused, kIgnored };
 
-  // `place` stands before the names of fields in messages: "retry.".
+  // `place` is put before the names of fields in messages: "retry.".
   FieldReader(std::string_view json, std::span<const std::string_view> known, std::string place = {},
               Unknown unknown = Unknown::kRefused);
   FieldReader(std::string_view json, std::initializer_list<std::string_view> known, std::string place = {},
               Unknown unknown = Unknown::kRefused)
       : FieldReader(json, std::span(known.begin(), known.size()), std::move(place), unknown) {}
+
+  // Whether the field with this place among the known ones is present, perhaps as null. After a fault none is.
+  bool has(std::size_t index) const { return index < kMostKnown && (present_ >> index & 1) != 0; }
 
   void require(std::string_view name);
 
@@ -61,7 +64,7 @@ class FieldReader {
 
   const std::optional<Error>& fault() const { return fault_; }
 
-  // Says that what the field holds will not do. A message of ours that has no name of the field in it.
+  // Rejects the value of the field. `allowed` says what to give instead.
   void fail(std::string_view name, std::string_view value, std::string_view allowed);
   void fail(Error error);
 
@@ -73,13 +76,16 @@ class FieldReader {
 
   Error not_an_object(std::string_view json, std::span<const std::string_view> known) const;
   void take(const JsonMember& member, std::span<const std::string_view> known, Unknown unknown);
-  // The value if it is there and of that kind; a fault if it is of another.
+  // The value if it is present and of that kind; a fault if it is of another.
   std::optional<std::string_view> value_of(std::string_view name, JsonKind kind, std::string_view allowed);
   template <typename T>
   std::optional<T> parsed(std::string_view name, std::string_view allowed, Result<T> (*parse)(std::string_view));
 
+  static constexpr std::size_t kMostKnown = 64;
+
   const std::string place_;
   std::vector<Field> fields_;
+  std::uint64_t present_ = 0;  // bits of the known fields that are in fields_
   std::optional<Error> fault_;
 };
 

@@ -1,4 +1,4 @@
-// The fields of a type in JSON, as a table: each row says how one field is called, described, written and read.
+// The fields of a type in JSON, as a table: each row says how one field is named, described, written and read.
 //
 // Reading, writing and the OpenAPI document all walk the same rows, so that they cannot drift apart. A row is made from
 // a member and, where the type of the member does not say it, a form:
@@ -29,7 +29,8 @@
 
 namespace horae {
 
-// One field of a T. `write` or `read` is null where a field goes in one direction only.
+// One field of a T. `write` or `read` is null for a field that is only read or only written. `read` is called for fields
+// that are present, also as null.
 template <typename T>
 struct Field {
   std::string_view name;
@@ -156,14 +157,16 @@ struct FieldTable {
     for (const Field<T>& row : rows) row.write(object, row.name, from);
   }
 
-  // `place` stands before the names of fields in messages: "retry.".
+  // `place` is put before the names of fields in messages: "retry.".
   Result<T> read(std::string_view json, std::string place = {}) const {
     FieldReader reader(json, names, std::move(place));
-    for (const Field<T>& row : rows) {
-      if (row.is_required) reader.require(row.name);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].is_required && !reader.has(i)) reader.require(rows[i].name);
     }
     T value;
-    for (const Field<T>& row : rows) row.read(reader, row.name, value);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (reader.has(i)) rows[i].read(reader, rows[i].name, value);
+    }
     if (reader.fault()) return *reader.fault();
     return value;
   }

@@ -1,4 +1,4 @@
-// The members of a JSON object, one after the other.
+// Writes JSON objects member by member.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 namespace horae {
 
-// Writes an object to the end of `out`: the opening brace when it is made, the closing one by end().
+// Appends an object to `out`: the constructor writes the opening brace, end() the closing one.
 //
 //   JsonObject object(out);
 //   object.add("id", task.id);
@@ -39,7 +39,7 @@ class JsonObject {
   void add(std::string_view name, Instant time) { add_plain(name, format_instant(time)); }
   void add(std::string_view name, Duration duration) { add_plain(name, format_duration(duration)); }
 
-  // null where there is nothing.
+  // null if absent.
   template <typename T>
   void add(std::string_view name, const std::optional<T>& value) {
     if (value) {
@@ -49,17 +49,16 @@ class JsonObject {
     }
   }
 
-  // `json` is a value already.
+  // `json` is a complete JSON value.
   void add_json(std::string_view name, std::string_view json) { key(name) += json; }
   void add_optional_json(std::string_view name, const std::optional<std::string>& json) {
     add_json(name, json ? std::string_view(*json) : "null");
   }
 
-  // Writes the name; the caller appends the value to what it gets.
+  // Writes the name; the caller appends the value to the returned string.
   std::string& key(std::string_view name) {
-    if (!is_first_) out_ += ',';
+    out_ += is_first_ ? std::string_view("\"") : std::string_view(",\"");
     is_first_ = false;
-    out_ += '"';
     out_ += name;
     out_ += "\":";
     return out_;
@@ -68,7 +67,7 @@ class JsonObject {
   void end() { out_ += '}'; }
 
  private:
-  // Text in which nothing needs an escape.
+  // Text in which no character needs an escape.
   void add_plain(std::string_view name, std::string_view text) {
     std::string& out = key(name);
     out += '"';
@@ -80,7 +79,7 @@ class JsonObject {
   bool is_first_ = true;
 };
 
-// An array of what `append(out, item)` writes.
+// Appends an array; `append(out, item)` writes each element.
 template <typename Items, typename Append>
 void append_json_array(std::string& out, const Items& items, const Append& append) {
   out += '[';

@@ -19,7 +19,7 @@ Result<std::vector<State>> read_states(std::string_view text) {
     if (!state) {
       return Error{ErrorCode::kMalformed,
                    fmt::format("state {}: give scheduled, ready, running, completed, aborted or cancelled, or several "
-                               "with commas between",
+                               "separated by commas",
                                quote(text.substr(0, comma)))};
     }
     states.push_back(*state);
@@ -28,7 +28,7 @@ Result<std::vector<State>> read_states(std::string_view text) {
   return states;
 }
 
-// A single state that has its own list is read from there, in the order that matters for it.
+// A single state that has a list of its own is read from it, in its order.
 void choose_list(ListQuery& query, std::vector<State> states) {
   if (states == std::vector{State::kScheduled}) {
     query.kind = ListKind::kScheduled;
@@ -86,15 +86,16 @@ Result<ListQuery> read_list_query(const Call& call) {
 const std::vector<Parameter>& list_parameters() {
   static const std::vector<Parameter> kParameters = {
       {"state", R"({"type":"string","examples":["ready","completed,aborted"]})",
-       "One state or several with commas between. `scheduled` alone is in the order of due times, `ready` alone in the "
-       "order of claims, `running` alone by start; all else newest first."},
-      {"queue", R"({"type":"string"})", "Tasks of this queue only."},
+       "One state, or several separated by commas. `scheduled` alone is sorted by due time, `ready` alone in the order "
+       "of "
+       "claims, `running` alone by start; everything else newest first."},
+      {"queue", R"({"type":"string"})", "Only tasks of this queue."},
       {"owner", R"({"type":"string","examples":["worker-7"]})",
-       "Tasks of this owner only; needs state=running, or created_from and created_before at most a day apart."},
-      {"created_from", R"({"type":"string","format":"date-time"})", "Submitted then or later."},
-      {"created_before", R"({"type":"string","format":"date-time"})", "Submitted earlier than this."},
-      {"limit", R"({"type":"integer","minimum":1,"maximum":1000,"default":100})", "Tasks in one page at most."},
-      {"cursor", R"({"type":"string"})", "`next` of the page before, with the same other parameters."},
+       "Only tasks of this owner; requires state=running, or created_from and created_before at most a day apart."},
+      {"created_from", R"({"type":"string","format":"date-time"})", "Only tasks submitted at this time or later."},
+      {"created_before", R"({"type":"string","format":"date-time"})", "Only tasks submitted before this time."},
+      {"limit", R"({"type":"integer","minimum":1,"maximum":1000,"default":100})", "Maximum number of tasks in a page."},
+      {"cursor", R"({"type":"string"})", "`next` of the previous page; the other parameters must be the same."},
   };
   return kParameters;
 }

@@ -1,4 +1,4 @@
-// What to list, from the query of a request.
+// Parses the query parameters of a list of tasks.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace horae {
 
-// The parts of the query that a list of tasks knows.
+// The parameters, for the route table.
 const std::vector<Parameter>& list_parameters();
 
-// kMalformed for what cannot be read, kRefused for what check_list_query() does not allow.
+// kMalformed for a value that cannot be parsed, kRefused for one that check_list_query() does not allow.
 Result<ListQuery> read_list_query(const Call& call);
 
 }  // namespace horae

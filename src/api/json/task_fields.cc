@@ -258,7 +258,7 @@ constexpr std::array kSettlementRows = {
     accepted<&Settlement::errors, AsErrors>(
         "errors", R"({"type":"array","maxItems":16,"items":{"$ref":"#/components/schemas/TaskError"}})"),
 };
-constexpr std::size_t kSettlementMembersWithoutRow = 2;  // chance and scope, which the route adds
+constexpr std::size_t kSettlementMembersWithoutRow = 3;  // chance, scope and queue, which no worker sends
 static_assert(kSettlementRows.size() + kSettlementMembersWithoutRow == member_count<Settlement>(),
               "a member of Settlement has no row");
 constexpr auto kSettlementNames = names_of(kSettlementRows);

@@ -30,7 +30,7 @@ button { font: inherit; padding: .3rem .9rem; } table { border-collapse: collaps
 <h1>Horae API <small id="version"></small></h1>
 <p id="about"></p>
 <p><a href="/openapi.json">openapi.json</a> · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a></p>
-<p><label>Token, if the node wants one <input id="token" type="password" autocomplete="off" placeholder="horae_t-..."></label></p>
+<p><label>Token, if the node requires one <input id="token" type="password" autocomplete="off" placeholder="horae_t-..."></label></p>
 <main id="routes">Loading /openapi.json …</main>
 <script>
 "use strict";
@@ -40,13 +40,13 @@ const make = (name, properties = {}, ...children) => {
   return element;
 };
 
-// Prose in which `code` stands between backticks; only ever as text, whatever it holds.
+// Prose with `code` between backticks; inserted as text only, so that it cannot inject markup.
 const words = text => text.split("`").map((part, index) => index % 2 ? make("code", {}, part) : part);
 
-// Room for all of its lines, and for those to come.
+// Fits the height to the text, with room for more lines.
 const fit = area => { area.rows = Math.min(40, Math.max(8, area.value.split("\n").length + 2)); };
 
-// What may be typed, in a word or two.
+// A placeholder: an example, the default, the format or the type.
 const hint = schema => String([...(schema.examples || []), schema.default, schema.format, schema.type].find(each => each !== undefined) ?? "");
 
 const pretty = text => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
@@ -67,7 +67,7 @@ function answers(spec, operation) {
   }
   const good = Object.values(operation.responses).map(answer => Object.values(answer.content || {})[0]).find(Boolean);
   const text = good ? shape(spec, good.schema) : "";
-  return [table, text ? make("details", {}, make("summary", {}, "Shape of the answer"), make("pre", {}, text)) : ""];
+  return [table, text ? make("details", {}, make("summary", {}, "Schema of the answer"), make("pre", {}, text)) : ""];
 }
 
 function trial(path, method, spec, operation) {
@@ -104,7 +104,7 @@ function trial(path, method, spec, operation) {
       output.textContent = String(failure);
     }
   };
-  const description = schema ? make("details", {}, make("summary", {}, "Shape of the body"),
+  const description = schema ? make("details", {}, make("summary", {}, "Schema of the body"),
                                     make("pre", {}, JSON.stringify(schema, null, 2))) : "";
   return [...fields.map(field => field.label), body || "", description, make("p", {}, send), output];
 }

@@ -14,10 +14,9 @@ namespace horae {
 namespace {
 
 constexpr std::string_view kAbout =
-    "A persistent, distributed task scheduler. Errors are problem details (RFC 9457); decide by `type`. Beyond what "
-    "each "
-    "route says, a request that is not HTTP, too slow or too large gets 400, 408, 413, 414 or 431, a page of another "
-    "site 403, a bug 500. All times are RFC 3339, all durations are text such as 5s, 10ms or 1h30m.";
+    "A persistent, distributed task scheduler. Errors are problem details (RFC 9457); decide by `type`. In addition to "
+    "the statuses of each route, a request that is not HTTP, too slow or too large gets 400, 408, 413, 414 or 431, one "
+    "from a page of another site 403, and a bug 500. Times are RFC 3339; durations are text such as 5s, 10ms or 1h30m.";
 
 std::string reference(std::string_view schema) {
   return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
@@ -134,7 +133,7 @@ std::string make_document() {
   for (const NamedSchema& schema : openapi_schemas()) schemas.add_json(schema.name, schema.json);
   schemas.end();
   components.add_json("securitySchemes", R"({"token":{"type":"http","scheme":"bearer",
-      "description":"Callers on the node's own machine need none, unless it is told otherwise"}})");
+      "description":"Not required from callers on the node's own machine, unless the setting http.require_token says so"}})");
   components.end();
   object.end();
   return out;

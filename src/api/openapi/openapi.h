@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made from the route table and the schemas beside it.
+// The OpenAPI 3.1 document, generated from the route table and the schemas.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct NamedSchema {
   std::string json;  // JSON Schema
 };
 
-// The shapes that routes name.
+// The schemas that routes refer to.
 const std::vector<NamedSchema>& openapi_schemas();
 
 const std::string& openapi_document();

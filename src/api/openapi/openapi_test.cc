@@ -1,4 +1,4 @@
-// The documentation against the running server: each route, each status.
+// Compares the document with the running server: each route, each status.
 #include "api/openapi/openapi.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ constexpr std::string_view kNoTask = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
 
 using Seen = std::map<std::string, std::set<int>>;
 
-// Notes of several worlds, because some statuses need a world of their own.
+// Merges the statuses of several worlds, because some need a world of their own.
 void merge(Seen& into, const Seen& more) {
   for (const auto& [route, statuses] : more) into[route].insert(statuses.begin(), statuses.end());
 }
@@ -44,7 +44,7 @@ std::string with_bad_escape(std::string_view pattern) {
   return fill(fmt::format("{}%zz{}", pattern.substr(0, from), pattern.substr(pattern.find('}') + 1)));
 }
 
-// A body that the route takes.
+// A body that the route accepts.
 std::string good_body(const Route& route) {
   const std::map<std::string_view, std::string> bodies = {
       {"NewTask", R"({"queue":"mail","spec":1,"key":"k"})"},
@@ -61,7 +61,7 @@ std::string good_body(const Route& route) {
   return route.body.empty() ? "" : bodies.at(route.body);
 }
 
-// A body that means something that is not allowed.
+// A well-formed body with a value that is not allowed.
 std::string refused_body(const Route& route) {
   const std::string reason(2000, 'x');
   const std::map<std::string_view, std::string> bodies = {
@@ -78,14 +78,14 @@ std::string refused_body(const Route& route) {
   return route.body.empty() ? "" : bodies.at(route.body);
 }
 
-// A stream has no end, so that only its head is asked for.
+// A stream has no end, so the test requests its head only.
 std::string_view method_of(const Route& route) { return route.name == "stream_events" ? "HEAD" : route.method; }
 
 void call_all(ApiWorld& world, const std::function<std::string(const Route&)>& body) {
   for (const Route& route : routes()) (void)world.call(method_of(route), fill(route.pattern), body(route));
 }
 
-// Who is not let in: nobody known, a name that is not ours, too often.
+// Callers that the gate refuses: an unknown token, a foreign host name, a token over its rate limit.
 Seen walk_gate() {
   ApiWorld world;
   const auto call_each = [&](std::string_view headers) {
@@ -94,11 +94,11 @@ Seen walk_gate() {
       (void)world.call(method_of(route), fill(route.pattern), good_body(route), headers);
     }
   };
-  call_each("Authorization: Bearer nobody\r\n");
+  call_each("Authorization: Bearer unknown\r\n");
   call_each("Host: evil.example\r\n");
   world.caller() = Principal{.token_id = "t-1", .name = "one"};
   world.throttle() = std::chrono::seconds(1);
-  call_each("Authorization: Bearer somebody\r\n");
+  call_each("Authorization: Bearer known\r\n");
   return world.seen();
 }
 
@@ -110,10 +110,10 @@ Seen walk_full_streams() {
   return world.seen();
 }
 
-// Requests that are good, bad in the usual ways, or about what does not exist.
+// Good requests, malformed ones, and requests for missing things.
 Seen walk_usual() {
   ApiWorld world;
-  call_all(world, good_body);  // some of it is not found yet
+  call_all(world, good_body);  // some are not found yet
   call_all(world, good_body);  // repeated
   call_all(world, refused_body);
   for (const Route& route : routes()) {
@@ -156,7 +156,7 @@ Seen walk_usual() {
   return world.seen();
 }
 
-// Calls that a store or the combiner can refuse for a limit; others never are.
+// Calls that a store or the combiner can refuse because of a limit.
 bool can_be_over_limit(const Route& route) {
   static const std::set<std::string_view> kRoutes = {"submit_task",       "submit_tasks", "cancel_task",
                                                      "cancel_tasks",      "settle_tasks", "change_queue",
@@ -175,7 +175,7 @@ Seen walk_failing_store(ErrorCode code) {
   return world.seen();
 }
 
-// One read is held, one waits; the next is one too many.
+// One read is blocked, one is queued; the next is one too many.
 Seen walk_busy_pool() {
   ApiWorld world({.read_threads = 1, .max_waiting_reads = 1});
   world.gate().hold();
@@ -184,7 +184,7 @@ Seen walk_busy_pool() {
   world.gate().wait_for_held(1);
   TestClient waiting = world.connect();
   EXPECT_TRUE(waiting.send(request_text("GET", "/v1/queues")));
-  // It is in the queue once later requests on each thread of the server were answered.
+  // It is in the queue once later requests on each thread of the server have been answered.
   for (int i = 0; i < 4; ++i) EXPECT_EQ(world.connect().call("GET", "/healthz").status, 200);
   for (const Route& route : routes()) {
     if (route.method == "GET") (void)world.call(method_of(route), fill(route.pattern));
@@ -195,7 +195,7 @@ Seen walk_busy_pool() {
   return seen;
 }
 
-TEST(OpenApi, EachRouteAnswersWithItsDocumentedStatusesAndNoOthers) {
+TEST(OpenApi, EachRouteAnswersWithExactlyItsDocumentedStatuses) {
   Seen seen = walk_usual();
   for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kOverLimit}) merge(seen, walk_failing_store(code));
   merge(seen, walk_busy_pool());
@@ -236,7 +236,7 @@ TEST(OpenApi, NamesOfRoutesAreUnique) {
   for (const Route& route : routes()) EXPECT_TRUE(names.insert(route.name).second) << route.name;
 }
 
-TEST(DocsPage, NeedsNothingFromElsewhere) {
+TEST(DocsPage, LoadsNothingFromOtherSites) {
   ApiWorld world;
   const auto response = world.get("/docs");
   EXPECT_EQ(response.status, 200);
@@ -248,8 +248,8 @@ TEST(DocsPage, NeedsNothingFromElsewhere) {
   EXPECT_THAT(response.body, Not(HasSubstr("src=")));
 }
 
-// No browser is among the tests, so that this looks at the text.
-TEST(DocsPage, ShowsProseAsTextAndCodeAsCode) {
+// The tests run no browser, so this checks the text of the page.
+TEST(DocsPage, InsertsProseAsTextOnly) {
   const std::string page(docs_page());
   EXPECT_THAT(page, Not(HasSubstr("innerHTML")));
   EXPECT_THAT(page, Not(HasSubstr("insertAdjacentHTML")));
@@ -259,7 +259,7 @@ TEST(DocsPage, ShowsProseAsTextAndCodeAsCode) {
   }
 }
 
-TEST(DocsPage, IsWhereABrowserIsSentThatOpensTheAddress) {
+TEST(DocsPage, TheRootRedirectsToIt) {
   ApiWorld world;
   const auto response = world.get("/?from=elsewhere");
   EXPECT_EQ(response.status, 302);
@@ -267,7 +267,7 @@ TEST(DocsPage, IsWhereABrowserIsSentThatOpensTheAddress) {
   EXPECT_EQ(world.get(response.headers.at("location")).status, 200);
 }
 
-TEST(Node, HealthAndReadiness) {
+TEST(Node, IsHealthyButNotReadyWithoutItsStore) {
   ApiWorld world;
   EXPECT_EQ(text_of(world.get("/healthz").body, "status"), "ok");
   EXPECT_EQ(text_of(world.get("/readyz").body, "status"), "ready");
@@ -278,7 +278,7 @@ TEST(Node, HealthAndReadiness) {
   EXPECT_EQ(world.get("/readyz").status, 200);
 }
 
-TEST(Node, MetricsTellOfQueuesAndRequests) {
+TEST(Node, MetricsCountQueuesAndRequests) {
   ApiWorld world;
   (void)world.submit("mail");
   const auto response = world.get("/metrics");
@@ -292,7 +292,7 @@ TEST(Node, MetricsTellOfQueuesAndRequests) {
   EXPECT_THAT(world.get("/metrics").body, HasSubstr("horae_store_up 0"));
 }
 
-TEST(Node, MetricsTellHowLongTasksAreReadyAndRequestsTake) {
+TEST(Node, MetricsTimeReadyTasksAndRequests) {
   ApiWorld world;
   (void)world.submit("mail");
   world.gate().hold();

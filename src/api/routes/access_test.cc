@@ -15,7 +15,7 @@ using ::testing::Not;
 constexpr std::string_view kToken = "Authorization: Bearer secret\r\n";
 constexpr std::string_view kSpec = "crown jewels";
 
-// Where a call goes: what stands for {queue}, {ready} and {running} in its target and body.
+// The values of {queue}, {ready} and {running} in the target and body of a call.
 struct Place {
   std::string_view queue;
   std::string_view ready;    // a task with the key "k"
@@ -128,7 +128,7 @@ TEST(Roles, HoldOnEveryRoute) {
   furnish(world.store(), kInside);
   for (const Route& route : routes()) {
     const auto found = route_calls().find(route.name);
-    ASSERT_NE(found, route_calls().end()) << route.name << " is not in the table: who may call it?";
+    ASSERT_NE(found, route_calls().end()) << route.name << " is not in the table: which roles may call it?";
     const RouteCall& call = found->second;
     ASSERT_EQ(find_route(route.method, call.target.substr(0, call.target.find('?'))).route, &route);
     world.caller() = std::nullopt;
@@ -157,7 +157,7 @@ TEST(Scopes, LetATokenUseItsOwnQueues) {
 // that lies outside is one that does not exist. Batches say the same for each item, under 200.
 TEST(Scopes, AQueueOutsideIsForbiddenAndAnIdOutsideIsNotFound) {
   for (const auto& [name, call] : route_calls()) {
-    if (call.inside == call.outside) continue;  // for nobody with a pattern, or for everybody, or a batch
+    if (call.inside == call.outside) continue;  // independent of queues, or a batch
     const bool names_a_queue =
         call.target.find("{queue}") != std::string_view::npos || call.body.find("{queue}") != std::string_view::npos;
     EXPECT_EQ(call.outside, names_a_queue ? 403 : 404) << name;
@@ -224,7 +224,7 @@ std::string state_of(Store& store) {
                             store.tokens().tokens().value().tokens.size());
 }
 
-TEST(Scopes, WhatIsOutsideIsAsIfItDidNotExist) {
+TEST(Scopes, TasksOutsideTheScopeAreNotListed) {
   ApiWorld world;
   ApiWorld without;  // the same, without what is outside
   furnish(world.store(), kInside);
@@ -241,7 +241,7 @@ TEST(Scopes, WhatIsOutsideIsAsIfItDidNotExist) {
   EXPECT_EQ(state_of(world.store()), before) << "nothing was changed";
 }
 
-TEST(Scopes, AnIdThatIsTakenOutsideTellsNothingButThat) {
+TEST(Scopes, AnIdTakenOutsideTheScopeRevealsOnlyThat) {
   ApiWorld world;
   furnish(world.store(), kOutside);
   world.caller() = scoped_admin();
@@ -252,13 +252,13 @@ TEST(Scopes, AnIdThatIsTakenOutsideTellsNothingButThat) {
   EXPECT_THAT(response.body, Not(HasSubstr(std::string(kSpec))));
 }
 
-TEST(Scopes, EventsOfOtherQueuesAreNotTold) {
+TEST(Scopes, EventsOfOtherQueuesAreNotSent) {
   ApiWorld world;
   world.caller() = scoped_admin();
   TestClient reader = world.connect();
   ASSERT_TRUE(reader.send(request_text("GET", "/v1/events", {}, kToken)));
   ASSERT_EQ(reader.receive(true)->status, 200);
-  ASSERT_TRUE(reader.receive_chunk());  // where it stands
+  ASSERT_TRUE(reader.receive_chunk());  // its position
   const std::vector<LiveEvent> events = {{uuid(kOutside.ready), State::kReady, std::string(kOutside.queue)},
                                          {uuid(kInside.ready), State::kReady, std::string(kInside.queue)}};
   world.events().add(events);

@@ -23,7 +23,7 @@ std::string claim_body(std::string_view token = {}, std::string_view wait = "30s
 
 std::string claim_text(std::string_view token) { return request_text("POST", "/v1/claim", claim_body(token)); }
 
-// A client that cannot be answered any more, which nobody has noticed yet.
+// A client that can no longer be reached, though the server has not noticed yet.
 class LostClient final : public AnswerSlot {
  public:
   void answer(HttpResponse response, Sent sent) override {
@@ -41,8 +41,8 @@ class LostClient final : public AnswerSlot {
   int status = 0;
 };
 
-// Claims for a client that is lost, and waits until it was answered in vain.
-void claim_in_vain(ApiWorld& world, std::string_view token) {
+// Claims for a lost client, and waits until the answer to it has failed.
+void claim_for_lost_client(ApiWorld& world, std::string_view token) {
   const auto client = std::make_shared<LostClient>();
   HttpRequest request{.method = "POST",
                       .path = "/v1/claim",
@@ -61,7 +61,7 @@ std::string only_task(const TestResponse& response) {
   return tasks.size() == 1 ? tasks[0] : fmt::format("{} tasks", tasks.size());
 }
 
-TEST(ClaimRoute, WhatAWorkerThatHungUpGotUnderItsOwnTokenIsStillItsOwn) {
+TEST(ClaimRoute, ADisconnectedWorkerKeepsTheLeasesOfItsToken) {
   ApiWorld world;
   TestClient worker = world.connect();
   ASSERT_TRUE(worker.send(claim_text(kOwnToken)));
@@ -82,7 +82,7 @@ TEST(ClaimRoute, WhatAWorkerThatHungUpGotUnderItsOwnTokenIsStillItsOwn) {
 }
 
 // Its first claim is in the store when it hangs up and comes again.
-TEST(ClaimRoute, AWorkerThatRepeatsItsTokenWhileItsClaimIsUnderWayGetsOneBatch) {
+TEST(ClaimRoute, ATokenRepeatedDuringItsClaimGetsOneBatch) {
   ApiWorld world;
   for (int i = 0; i < 3; ++i) (void)world.submit();
   TestClient first = world.connect();
@@ -97,11 +97,11 @@ TEST(ClaimRoute, AWorkerThatRepeatsItsTokenWhileItsClaimIsUnderWayGetsOneBatch) 
   world.gate().open();
   const std::string task = only_task(*second.receive());
   EXPECT_EQ(member(task, "attempt"), "1");
-  EXPECT_EQ(world.store().queues().queues()->queues.at(0).running, 1) << "nothing that nobody has seen";
+  EXPECT_EQ(world.store().queues().queues()->queues.at(0).running, 1) << "no task that the worker has not seen";
 }
 
-// The clock of the node stands still: a wait would have no end.
-TEST(ClaimRoute, ATokenThatHasServedIsAnsweredAtOnce) {
+// The clock of the node does not advance: a wait would never end.
+TEST(ClaimRoute, AServedTokenIsAnsweredWithoutWaiting) {
   ApiWorld world;
   const auto id = world.submit();
   (void)world.submit();
@@ -110,7 +110,7 @@ TEST(ClaimRoute, ATokenThatHasServedIsAnsweredAtOnce) {
   EXPECT_EQ(world.post("/v1/claim", claim_body(kOwnToken)).body, R"({"tasks":[]})");
 }
 
-TEST(ClaimRoute, WhatATokenHoldsOutsideTheScopeOfTheCallerIsNotShown) {
+TEST(ClaimRoute, LeasesOutsideTheCallersScopeAreLeftOut) {
   ApiWorld world;
   (void)world.submit();
   (void)only_task(world.post("/v1/claim", claim_body(kOwnToken)));
@@ -121,12 +121,12 @@ TEST(ClaimRoute, WhatATokenHoldsOutsideTheScopeOfTheCallerIsNotShown) {
   const auto answer =
       world.call("POST", "/v1/claim",
                  fmt::format(R"({{"owner":"worker-1","queues":["other"],"wait":"30s","token":"{}"}})", kOwnToken),
-                 "Authorization: Bearer somebody\r\n");
+                 "Authorization: Bearer known\r\n");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, R"({"tasks":[]})");
 }
 
-TEST(ClaimRoute, TheEndTellsAWorkerThatWasNotAskedForYetThatItIsNotKnown) {
+TEST(ClaimRoute, EndWaitsReportsAnUnknownOutcomeToAWorkerNotYetServed) {
   ApiWorld world;
   (void)world.submit();
   (void)only_task(world.post("/v1/claim", claim_body(kOwnToken)));
@@ -142,25 +142,25 @@ TEST(ClaimRoute, TheEndTellsAWorkerThatWasNotAskedForYetThatItIsNotKnown) {
   world.gate().open();
 }
 
-TEST(ClaimRoute, AnAnswerThatWasNotSentIsTakenBack) {
+TEST(ClaimRoute, ReleasesTasksOfAnAnswerThatWasNotSent) {
   ApiWorld world;
   (void)world.submit();
-  claim_in_vain(world, {});
+  claim_for_lost_client(world, {});
   const std::string task = only_task(world.post("/v1/claim", claim_body()));
   EXPECT_EQ(member(task, "attempt"), "2");
 }
 
-TEST(ClaimRoute, AnAnswerUnderItsOwnTokenThatWasNotSentIsLeftToTheWorker) {
+TEST(ClaimRoute, KeepsTasksOfAnUnsentAnswerLeasedUnderTheWorkersToken) {
   ApiWorld world;
   const auto id = world.submit();
-  claim_in_vain(world, kOwnToken);
+  claim_for_lost_client(world, kOwnToken);
   world.stop();  // whatever was on its way to the store has arrived
   const auto held = world.store().tasks().leases_of(parse_uuid(kOwnToken).value()).value();
   ASSERT_THAT(held, SizeIs(1));
   EXPECT_EQ(to_string(held[0].id), id);
 }
 
-TEST(ClaimRoute, TheEndTellsAWorkerWhoseClaimMayHaveSucceededThatItIsNotKnown) {
+TEST(ClaimRoute, EndWaitsReportsAnUnknownOutcomeIfTheClaimMayHaveSucceeded) {
   ApiWorld world;
   TestClient worker = world.connect();
   ASSERT_TRUE(worker.send(claim_text(kOwnToken)));
@@ -169,7 +169,8 @@ TEST(ClaimRoute, TheEndTellsAWorkerWhoseClaimMayHaveSucceededThatItIsNotKnown) {
   world.advance(1s);
   world.wait_for_waiting(1);
   world.api().end_waits();
-  EXPECT_EQ(worker.receive()->status, 503) << "not an empty list: it would not ask again for what its token holds";
+  EXPECT_EQ(worker.receive()->status, 503)
+      << "not an empty list: the worker would not repeat the claim for the leases of its token";
 }
 
 // ---- Large answers ----
@@ -189,7 +190,7 @@ std::vector<std::int64_t> numbers_of(const std::vector<LeasedTask>& tasks) {
   return numbers;
 }
 
-TEST(ClaimAnswer, TheLowestNumbersStayInTheirOrder) {
+TEST(ClaimAnswer, KeepsTheLowestNumbersInTheirOrder) {
   constexpr std::size_t kHalf = kMaxClaimBytes / 2;
   auto tasks = tasks_of({{7, kHalf}, {1, 1}, {9, 1}, {3, kHalf - 1}});
   EXPECT_THAT(numbers_of(take_surplus(tasks)), ::testing::ElementsAre(9));
@@ -211,7 +212,7 @@ void submit_ten_large_ones(ApiWorld& world) {
   }
 }
 
-TEST(ClaimRoute, WhatDoesNotFitIntoOneAnswerIsReadyForTheNextClaim) {
+TEST(ClaimRoute, ReleasesTasksThatExceedOneAnswer) {
   ApiWorld world;
   submit_ten_large_ones(world);
   const auto first = world.post("/v1/claim", claim_body({}, "0s", 10));
@@ -224,7 +225,7 @@ TEST(ClaimRoute, WhatDoesNotFitIntoOneAnswerIsReadyForTheNextClaim) {
   EXPECT_EQ(member(task, "attempt"), "2");
 }
 
-TEST(ClaimRoute, WhatDoesNotFitIntoOneAnswerStaysWithAWorkerThatHasATokenOfItsOwn) {
+TEST(ClaimRoute, KeepsTasksThatExceedOneAnswerLeasedUnderTheWorkersToken) {
   ApiWorld world;
   submit_ten_large_ones(world);
   const auto first = world.post("/v1/claim", claim_body(kOwnToken, "0s", 10));

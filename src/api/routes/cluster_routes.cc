@@ -1,4 +1,4 @@
-// /v1/events, /v1/nodes and why a task waits: what shows how the cluster is.
+// /v1/events, /v1/nodes and /v1/tasks/{id}/explain: the state of the cluster.
 
 #include <algorithm>
 #include <memory>
@@ -31,7 +31,8 @@ Result<EventFilter> read_filter(const Call& call) {
   return filter;
 }
 
-// Where the reader stands: what it says that it saw last, here or at another node, whose numbers mean nothing here.
+// The last event that the reader has seen, by its own account. An id of another node, whose numbers mean nothing here,
+// becomes the highest number, which EventStream answers with a resync.
 std::optional<std::uint64_t> last_seen(const Call& call, std::string_view node) {
   std::string_view said = call.request.header("Last-Event-ID");
   if (said.empty()) said = call.parameter("after").value_or("");
@@ -50,9 +51,9 @@ void stream_events(Api& api, const CallPtr& call) {
                std::move(stream));
 }
 
-// ---- Why a task waits ----
+// ---- Explanations ----
 
-// While the scheduler is stopped all queues are closed, which says nothing of this one.
+// While the scheduler is stopped all queues are closed, so the settings of this one decide.
 Result<bool> is_paused(QueueStore& queues, const std::string& name, bool is_scheduler_running) {
   if (is_scheduler_running) {
     const auto closed = queues.closed(std::span(&name, 1));
@@ -147,13 +148,13 @@ void list_nodes(Api& api, const CallPtr& call) {
 }  // namespace
 
 std::vector<Route> cluster_routes() {
-  constexpr std::string_view kAway = "The store is away, or too many reads wait";
+  constexpr std::string_view kAway = "The store is unavailable, or too many reads are waiting";
   return {
       {.method = "GET",
        .pattern = "/v1/tasks/{id}/explain",
        .name = "explain_task",
        .tag = "tasks",
-       .summary = "Why a task does not run, the weightiest reason first",
+       .summary = "Explain why a task does not run, the most important reason first",
        .access = Access::kRead,
        .answers = {{200, "The reasons", "Explanation"},
                    {400, "The id is not a UUID"},
@@ -164,19 +165,19 @@ std::vector<Route> cluster_routes() {
        .pattern = "/v1/events",
        .name = "stream_events",
        .tag = "events",
-       .summary = "What happens to tasks, as server-sent events: hints, of which some may be missing; `resync` says so",
+       .summary = "Changes of tasks, as server-sent events. Some may be lost; `resync` says so",
        .access = Access::kRead,
-       .parameters = {{"task", R"({"type":"string","format":"uuid"})", "Of this task only."},
-                      {"queue", R"({"type":"string"})", "Of this queue only."},
+       .parameters = {{"task", R"({"type":"string","format":"uuid"})", "Only events of this task."},
+                      {"queue", R"({"type":"string"})", "Only events of this queue."},
                       {"after", R"({"type":"string","examples":["worker-7:123"]})",
-                       "Go on after this event id, for clients that cannot send Last-Event-ID."}},
-       .answers = {{200, "Events without an end", "text/event-stream"}, {503, "Too many streams are open"}},
+                       "Resume after this event id, for clients that cannot send Last-Event-ID."}},
+       .answers = {{200, "An endless stream of events", "text/event-stream"}, {503, "Too many streams are open"}},
        .handle = stream_events},
       {.method = "GET",
        .pattern = "/v1/nodes",
        .name = "list_nodes",
        .tag = "node",
-       .summary = "The nodes on this store, and when each was last seen",
+       .summary = "List the nodes on this store, and when each was last seen",
        .access = Access::kRead,
        .answers = {{200, "The nodes, oldest first", "Nodes"}, {503, kAway}},
        .handle = list_nodes},

@@ -1,4 +1,4 @@
-// Events over HTTP: where a reader goes on that was away.
+// Events over HTTP: where a reader resumes after a break.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ void happen(ApiWorld& world, std::size_t times) {
   world.events().add(events);
 }
 
-// The first piece that a reader gets who says where it stands.
+// The first piece that a reader with a position gets.
 std::string first_piece(ApiWorld& world, std::string_view target, std::string_view headers = {}) {
   TestClient reader = world.connect();
   if (!reader.send(request_text("GET", target, {}, headers))) return "closed";
@@ -31,23 +31,23 @@ std::string first_piece(ApiWorld& world, std::string_view target, std::string_vi
                Not(HasSubstr("id: worker-0:1\nevent")), Not(HasSubstr("resync")));
 }
 
-TEST(Events, GoOnAfterTheLastOneThatTheReaderSaw) {
+TEST(Events, ResumeAfterTheLastSeenEvent) {
   ApiWorld world;
   happen(world, 3);
   EXPECT_THAT(first_piece(world, "/v1/events", "Last-Event-ID: worker-0:1\r\n"), goes_on_after_the_first_of_three());
   EXPECT_THAT(first_piece(world, "/v1/events?after=worker-0:1"), goes_on_after_the_first_of_three());
   EXPECT_THAT(first_piece(world, "/v1/events?after=worker-0:3", "Last-Event-ID: worker-0:1\r\n"),
               goes_on_after_the_first_of_three())
-      << "a browser that comes again keeps the first address and says in the header where it stands";
+      << "a browser that reconnects keeps the address and sends its position in the header";
 }
 
-TEST(Events, AReaderThatSaysNothingHearsWhatHappensFromNowOn) {
+TEST(Events, AReaderWithoutAPositionGetsNewEventsOnly) {
   ApiWorld world;
   happen(world, 3);
   EXPECT_THAT(first_piece(world, "/v1/events"), AllOf(HasSubstr("id: worker-0:3\n\n"), Not(HasSubstr("event:"))));
 }
 
-TEST(Events, AReaderIsToldToLookAgainIfWhatItMissedIsGone) {
+TEST(Events, AReaderGetsResyncIfItsPositionIsGone) {
   ApiWorld world;
   constexpr std::size_t kCapacity = 1 << 16;
   happen(world, kCapacity + 10);
@@ -58,7 +58,7 @@ TEST(Events, AReaderIsToldToLookAgainIfWhatItMissedIsGone) {
               AllOf(HasSubstr("event: task"), Not(HasSubstr("resync"))));
 }
 
-TEST(Events, AReaderOfAnotherNodeOrAnotherLifeIsToldToLookAgain) {
+TEST(Events, AReaderOfAnotherNodeOrAnEarlierRunGetsResync) {
   ApiWorld world;
   happen(world, 3);
   for (const char* last : {"worker-7:2", "worker-0:99", "nonsense"}) {

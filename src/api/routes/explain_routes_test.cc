@@ -27,13 +27,13 @@ std::string detail(ApiWorld& world, const std::string& id, std::string_view code
   return fmt::format("{} is no reason", code);
 }
 
-// A node says that somebody waits for tasks of the queue.
+// Records that a worker is waiting for tasks of the queue.
 void note_awaited(ApiWorld& world, const std::string& queue) {
   const auto noted = world.store().cluster().tick({.self = {.id = "worker-0"}, .awaited = {queue}});
   ASSERT_TRUE(noted.ok());
 }
 
-TEST(ExplainRoute, APausedQueueIsToldAlsoWhileTheSchedulerIsStopped) {
+TEST(ExplainRoute, APausedQueueIsReportedEvenWhileTheSchedulerIsStopped) {
   ApiWorld world;
   const auto id = world.submit("mail");
   const auto other = world.submit("other");
@@ -61,8 +61,8 @@ TEST(ExplainRoute, AnAbortedTaskHasItsErrors) {
   EXPECT_EQ(member(world.get("/v1/tasks/" + id + "/explain").body, "errors"), "");
   (void)world.claim();
   (void)world.settle("abort", id, 1, R"("errors":[{"code":"no_disk","args":{"x":1.0},"description":"full"}])");
-  const std::string told = world.get("/v1/tasks/" + id + "/explain").body;
-  EXPECT_EQ(member(told, "errors"), R"([{"code":"no_disk","args":{"x":1.0},"description":"full"}])");
+  const std::string explained = world.get("/v1/tasks/" + id + "/explain").body;
+  EXPECT_EQ(member(explained, "errors"), R"([{"code":"no_disk","args":{"x":1.0},"description":"full"}])");
   EXPECT_THAT(detail(world, id, "finished"), HasSubstr("no_disk: full"));
 }
 
@@ -79,7 +79,7 @@ TEST(ExplainRoute, ATaskBehindOthersSaysHowMany) {
   EXPECT_EQ(member(world.get("/v1/tasks/" + third + "/explain").body, "ahead"), "2");
 }
 
-TEST(ExplainRoute, AQueueThatNobodyWaitsForSaysSinceWhen) {
+TEST(ExplainRoute, AQueueWithoutWorkersSaysSinceWhen) {
   ApiWorld world;
   const auto id = world.submit("mail");
   EXPECT_THAT(detail(world, id, "no_worker"), HasSubstr("no worker is known"));

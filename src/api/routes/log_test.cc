@@ -1,4 +1,4 @@
-// What the log tells of calls: who changed what, and what failed.
+// Log lines about calls: the audit of admin calls, and failures.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,25 +29,25 @@ std::vector<std::string> lines_with(ApiWorld& world, std::string_view text) {
   return lines;
 }
 
-TEST(FailureLog, TellsTheRequestTheRouteTheTaskAndTheReason) {
+TEST(FailureLog, NamesTheRequestTheRouteTheTaskAndTheReason) {
   ApiWorld world;
   world.gate().fail_with(ErrorCode::kUnavailable);
   const auto failed = world.get(fmt::format("/v1/tasks/{}", kTask));
   ASSERT_EQ(failed.status, 503);
   const auto lines = lines_with(world, "a request failed");
   ASSERT_THAT(lines, SizeIs(1));
-  EXPECT_THAT(lines[0],
-              AllOf(HasSubstr("WARN"), HasSubstr("route=get_task"), HasSubstr("status=503"),
-                    HasSubstr("reason=\"the test took the store away\""), HasSubstr(fmt::format("task={}", kTask)),
-                    HasSubstr("request=" + failed.headers.at("x-request-id"))));
+  EXPECT_THAT(lines[0], AllOf(HasSubstr("WARN"), HasSubstr("route=get_task"), HasSubstr("status=503"),
+                              HasSubstr("reason=\"the test made the store unavailable\""),
+                              HasSubstr(fmt::format("task={}", kTask)),
+                              HasSubstr("request=" + failed.headers.at("x-request-id"))));
   EXPECT_THAT(failed.body, HasSubstr("urn:horae:request:" + failed.headers.at("x-request-id")));
 }
 
-TEST(FailureLog, TellsOnceASecondThatTheStoreIsAwayWithACountOfTheRest) {
+TEST(FailureLog, LogsAnUnavailableStoreOnceASecondWithACountOfTheRest) {
   ApiWorld world;
   world.gate().fail_with(ErrorCode::kUnavailable);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(world.get("/v1/queues").status, 503);
-  EXPECT_EQ(world.get("/tasks").status, 500) << "which the document of that endpoint asks for";
+  EXPECT_EQ(world.get("/tasks").status, 500) << "as that endpoint is specified";
   world.advance(1s);
   EXPECT_EQ(world.get("/v1/queues").status, 503);
   const auto lines = lines_with(world, "a request failed");
@@ -57,14 +57,14 @@ TEST(FailureLog, TellsOnceASecondThatTheStoreIsAwayWithACountOfTheRest) {
   EXPECT_THAT(lines[2], AllOf(HasSubstr("status=503"), HasSubstr("suppressed=4")));
 }
 
-TEST(FailureLog, SaysNothingOfWhatTheClientDidWrong) {
+TEST(FailureLog, DoesNotLogErrorsOfClients) {
   ApiWorld world;
   EXPECT_EQ(world.get("/v1/tasks/nonsense").status, 400);
   EXPECT_EQ(world.get(fmt::format("/v1/tasks/{}", kTask)).status, 404);
   EXPECT_THAT(lines_with(world, "a request failed"), SizeIs(0));
 }
 
-TEST(Audit, TellsWhoCalledWhatAndWhatWasAnswered) {
+TEST(Audit, NamesTheTokenTheCallAndTheStatus) {
   ApiWorld world;
   (void)world.submit("mail");
   EXPECT_EQ(world.post("/v1/queues/mail/pause").status, 200);
@@ -83,11 +83,11 @@ TEST(Audit, TellsWhoCalledWhatAndWhatWasAnswered) {
                               HasSubstr("request=" + refused.headers.at("x-request-id"))));
 }
 
-TEST(Audit, WhoIsNotLetInCannotFillTheLog) {
+TEST(Audit, RefusedCallersCannotFillTheLog) {
   ApiWorld world;
   (void)world.submit("mail");
   for (int i = 0; i < 100; ++i) EXPECT_EQ(world.call("POST", "/v1/scheduler/stop", {}, kToken).status, 401);
-  EXPECT_EQ(world.post("/v1/queues/mail/pause").status, 200) << "which is told all the same";
+  EXPECT_EQ(world.post("/v1/queues/mail/pause").status, 200) << "which is logged all the same";
   world.advance(1s);
   EXPECT_EQ(world.call("POST", "/v1/scheduler/stop", {}, kToken).status, 401);
   const auto lines = lines_with(world, "audit");
@@ -96,7 +96,7 @@ TEST(Audit, WhoIsNotLetInCannotFillTheLog) {
   EXPECT_THAT(lines[11], AllOf(HasSubstr("status=401"), HasSubstr("suppressed=90")));
 }
 
-TEST(RateLimit, AClientThatCallsTooOftenIsToldWhenToComeAgain) {
+TEST(RateLimit, AClientOverItsRateLimitGetsRetryAfter) {
   ApiWorld world;
   world.caller() = Principal{.token_id = "t-9", .name = "nine", .role = Role::kRead};
   world.throttle() = 2500ms;

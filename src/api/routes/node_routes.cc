@@ -1,4 +1,4 @@
-// What a node says about itself: health, readiness, metrics and its own documentation.
+// A node's health, readiness, metrics and documentation.
 
 #include <memory>
 
@@ -32,7 +32,7 @@ void get_readiness(Api& api, const CallPtr& call) {
     if (const auto ready = extra ? extra() : Result<void>(); !ready.ok()) {
       return call->fail(problem_kind("unavailable"), ready.error().message);
     }
-    // Any read will do: it is the store's answer that counts.
+    // Any read will do: the point is that the store answers.
     if (const auto running = api.parts().queues.scheduler_running(); !running.ok()) {
       return call->fail(problem_kind("unavailable"), "the store does not answer: " + running.error().message);
     }
@@ -40,7 +40,7 @@ void get_readiness(Api& api, const CallPtr& call) {
   });
 }
 
-// While the store is away, the counts keep their last values and horae_store_up is 0.
+// While the store is unavailable, the counts keep their last values and horae_store_up is 0.
 void get_metrics(Api& api, const CallPtr& call) {
   if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
   api.read(call, [&api, call] {
@@ -54,11 +54,11 @@ void get_metrics(Api& api, const CallPtr& call) {
 
 void get_openapi(Api&, const CallPtr& call) { call->answer(200, openapi_document()); }
 
-// Temporary: one day a dashboard may be here.
+// Temporary: a dashboard may take this path.
 void get_root(Api&, const CallPtr& call) {
   call->answer({.status = 302,
                 .content_type = "text/plain; charset=utf-8",
-                .body = "This is Horae; /docs tells what there is.\n",
+                .body = "This is Horae; /docs documents its API.\n",
                 .headers = {{"Location", "/docs"}}});
 }
 
@@ -78,28 +78,28 @@ std::vector<Route> node_routes() {
        .pattern = "/",
        .name = "get_root",
        .tag = "node",
-       .summary = "The way to /docs, for a browser",
+       .summary = "Redirect browsers to /docs",
        .access = Access::kOpen,
        .ignores_query = true,
-       .answers = {{302, "It is at `Location`", "text/plain"}},
+       .answers = {{302, "The address is in `Location`", "text/plain"}},
        .handle = get_root},
       {.method = "GET",
        .pattern = "/healthz",
        .name = "get_health",
        .tag = "node",
-       .summary = "Whether the process answers",
+       .summary = "Liveness: whether the process answers",
        .access = Access::kOpen,
        .ignores_query = true,
-       .answers = {{200, "It does", "Status"}},
+       .answers = {{200, "It answers", "Status"}},
        .handle = get_health},
       {.method = "GET",
        .pattern = "/readyz",
        .name = "get_readiness",
        .tag = "node",
-       .summary = "Whether requests can be served: false while the store is away",
+       .summary = "Readiness: whether requests can be served; not while the store is unavailable",
        .access = Access::kOpen,
        .ignores_query = true,
-       .answers = {{200, "They can", "Status"}, {503, "They cannot, and why"}},
+       .answers = {{200, "Ready", "Status"}, {503, "Not ready; `detail` says why"}},
        .handle = get_readiness},
       {.method = "GET",
        .pattern = "/metrics",
@@ -108,7 +108,7 @@ std::vector<Route> node_routes() {
        .summary = "Metrics for Prometheus",
        .access = Access::kRead,
        .ignores_query = true,
-       .answers = {{200, "Prometheus text format", "text/plain"}, {503, "Too many reads wait"}},
+       .answers = {{200, "Prometheus text format", "text/plain"}, {503, "Too many reads are waiting"}},
        .handle = get_metrics},
       {.method = "GET",
        .pattern = "/openapi.json",
@@ -122,7 +122,7 @@ std::vector<Route> node_routes() {
        .pattern = "/docs",
        .name = "get_docs",
        .tag = "node",
-       .summary = "A page to read and try all of this",
+       .summary = "A page to read and try the API",
        .access = Access::kOpen,
        .answers = {{200, "HTML", "text/html"}},
        .handle = get_docs},

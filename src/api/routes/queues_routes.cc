@@ -1,4 +1,4 @@
-// /v1/queues and /v1/scheduler: what operators do.
+// /v1/queues and /v1/scheduler: calls of operators.
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ void list_queues(Api& api, const CallPtr& call) {
 }
 
 Error no_such_queue(std::string_view queue) {
-  return {ErrorCode::kNotFound, fmt::format("queue {}: there is none; it comes with its first task", queue)};
+  return {ErrorCode::kNotFound, fmt::format("queue {}: there is none; its first task creates it", queue)};
 }
 
 void get_queue(Api& api, const CallPtr& call) {
@@ -47,29 +47,29 @@ void get_queue(Api& api, const CallPtr& call) {
   });
 }
 
-// What a change does with a queue that is not there yet.
-enum class NewQueue { kIsMade, kIsRefused };
+// What a change does to a queue that does not exist.
+enum class MissingQueue { kCreate, kRefuse };
 
-// A queue that is there stays, so whoever saw it may change it later.
-Result<void> check_is_there(QueueStore& queues, std::string_view queue) {
+// Queues are never removed, so one that exists now can be changed later.
+Result<void> check_exists(QueueStore& queues, std::string_view queue) {
   const auto list = queues.queues();
   if (!list.ok()) return list.error();
   if (std::ranges::find(list->queues, queue, &QueueInfo::name) != list->queues.end()) return {};
   Error error = no_such_queue(queue);
   error.message += fmt::format(
-      ". Look for a slip in its name (`horae queue list`); to pause it before that, make it: `horae queue pause {0} "
-      "--create`, or PATCH /v1/queues/{0} with {{\"paused\":true}}",
+      ". Check its name (`horae queue list`); to create it paused: `horae queue pause {0} --create`, or PATCH "
+      "/v1/queues/{0} with {{\"paused\":true}}",
       queue);
   return error;
 }
 
-void configure(Api& api, const CallPtr& call, const QueueChange& change, NewQueue new_queue) {
+void configure(Api& api, const CallPtr& call, const QueueChange& change, MissingQueue missing) {
   const std::string& queue = call->arguments[0];
   if (auto checked = check_queue_name(queue); !checked.ok()) return call->fail(checked.error());
   if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
-  api.read(call, [&api, call, change, queue, new_queue] {
-    if (new_queue == NewQueue::kIsRefused) {
-      if (auto there = check_is_there(api.parts().queues, queue); !there.ok()) return call->fail(there.error());
+  api.read(call, [&api, call, change, queue, missing] {
+    if (missing == MissingQueue::kRefuse) {
+      if (auto exists = check_exists(api.parts().queues, queue); !exists.ok()) return call->fail(exists.error());
     }
     const auto settings = api.parts().queues.configure(queue, change);
     if (!settings.ok()) return call->fail(settings.error());
@@ -82,19 +82,19 @@ void configure(Api& api, const CallPtr& call, const QueueChange& change, NewQueu
 void change_queue(Api& api, const CallPtr& call) {
   const auto change = read_queue_change(call->request.body);
   if (!change.ok()) return call->fail(change.error());
-  configure(api, call, *change, NewQueue::kIsMade);
+  configure(api, call, *change, MissingQueue::kCreate);
 }
 
-// Settings are given ahead of the first task; a pause is for what is there, and a slip in its name must not look like
-// one.
+// Settings may be given before the first task. A pause is for an existing queue: a typo in its name must not look like
+// success.
 void set_paused(Api& api, const CallPtr& call, bool paused) {
-  configure(api, call, {.paused = paused}, NewQueue::kIsRefused);
+  configure(api, call, {.paused = paused}, MissingQueue::kRefuse);
 }
 
 void pause_queue(Api& api, const CallPtr& call) { set_paused(api, call, true); }
 void resume_queue(Api& api, const CallPtr& call) { set_paused(api, call, false); }
 
-// Monotonic times mean nothing outside the process.
+// Converts monotonic times, which mean nothing outside the process.
 struct WallTimes {
   explicit WallTimes(const Clock& clock) : now(clock.now()), wall(clock.wall_now()) {}
   Instant of(MonotonicTime time) const {
@@ -117,7 +117,7 @@ void append_slot(std::string& out, const SlotEntry& slot, const WallTimes& times
   object.end();
 }
 
-void append_chore(std::string& out, const BacklogEntry& entry, const WallTimes& times) {
+void append_backlog_entry(std::string& out, const BacklogEntry& entry, const WallTimes& times) {
   JsonObject object(out);
   object.add("level", entry.position.level);
   object.add("place", entry.position.place);
@@ -138,7 +138,7 @@ std::string scheduler_json(const Api& api, bool running) {
   append_json_array(object.key("slots"), status.slots,
                     [&](std::string& out, const SlotEntry& slot) { append_slot(out, slot, times); });
   append_json_array(object.key("backlog"), status.backlog,
-                    [&](std::string& out, const BacklogEntry& entry) { append_chore(out, entry, times); });
+                    [&](std::string& out, const BacklogEntry& entry) { append_backlog_entry(out, entry, times); });
   object.add("waiting_workers", api.parts().claimer.waiting());
   object.end();
   return json;
@@ -171,13 +171,13 @@ void start_scheduler(Api& api, const CallPtr& call) { set_scheduler(api, call, t
 void stop_scheduler(Api& api, const CallPtr& call) { set_scheduler(api, call, false); }
 
 std::vector<Route> scheduler_routes() {
-  constexpr std::string_view kAway = "The store is away, or too many reads wait";
+  constexpr std::string_view kAway = "The store is unavailable, or too many reads are waiting";
   return {
       {.method = "GET",
        .pattern = "/v1/scheduler",
        .name = "get_scheduler",
        .tag = "scheduler",
-       .summary = "Whether tasks are given out, and how this node's own slots stand",
+       .summary = "Whether tasks can be claimed, and the state of this node's own slots",
        .access = Access::kRead,
        .answers = {{200, "The status", "Scheduler"}, {503, kAway}},
        .handle = get_scheduler},
@@ -185,17 +185,17 @@ std::vector<Route> scheduler_routes() {
        .pattern = "/v1/scheduler/start",
        .name = "start_scheduler",
        .tag = "scheduler",
-       .summary = "Give out tasks again, on all nodes",
+       .summary = "Allow claims again, on all nodes",
        .access = Access::kAdmin,
-       .answers = {{200, "It runs; `changed` says if it did not before", "SchedulerChange"}, {503, kAway}},
+       .answers = {{200, "It is running; `changed` is true if it was stopped before", "SchedulerChange"}, {503, kAway}},
        .handle = start_scheduler},
       {.method = "POST",
        .pattern = "/v1/scheduler/stop",
        .name = "stop_scheduler",
        .tag = "scheduler",
-       .summary = "Give out no more tasks on any node until it is started again; running ones go on",
+       .summary = "Suspend claims on all nodes until it is started again; running tasks continue",
        .access = Access::kAdmin,
-       .answers = {{200, "It is stopped; `changed` says if it was not before", "SchedulerChange"}, {503, kAway}},
+       .answers = {{200, "It is stopped; `changed` is true if it was running before", "SchedulerChange"}, {503, kAway}},
        .handle = stop_scheduler},
   };
 }
@@ -203,29 +203,29 @@ std::vector<Route> scheduler_routes() {
 }  // namespace
 
 std::vector<Route> queue_routes() {
-  constexpr std::string_view kAway = "The store is away, or too many reads wait";
-  const std::vector<Answer> change_answers = {{200, "The settings as they are now", "QueueSettings"},
+  constexpr std::string_view kAway = "The store is unavailable, or too many reads are waiting";
+  const std::vector<Answer> change_answers = {{200, "The settings after the change", "QueueSettings"},
                                               {422, "The queue's name or a setting is not allowed"},
-                                              {429, "There are too many queues already"},
+                                              {429, "The limit of queues is reached"},
                                               {503, kAway}};
-  const std::vector<Answer> switch_answers = {{200, "The settings as they are now", "QueueSettings"},
+  const std::vector<Answer> switch_answers = {{200, "The settings after the change", "QueueSettings"},
                                               {404, "There is no such queue"},
-                                              {422, "No queue can have this name"},
+                                              {422, "The queue's name is not allowed"},
                                               {503, kAway}};
   std::vector<Route> all = {
       {.method = "GET",
        .pattern = "/v1/queues",
        .name = "list_queues",
        .tag = "queues",
-       .summary = "All queues with their settings, counts and oldest wait",
+       .summary = "List all queues with their settings, counts and longest wait",
        .access = Access::kRead,
-       .answers = {{200, "The queues by name", "Queues"}, {503, kAway}},
+       .answers = {{200, "The queues, sorted by name", "Queues"}, {503, kAway}},
        .handle = list_queues},
       {.method = "GET",
        .pattern = "/v1/queues/{queue}",
        .name = "get_queue",
        .tag = "queues",
-       .summary = "One queue with its settings, counts and oldest wait",
+       .summary = "Get a queue with its settings, counts and longest wait",
        .access = Access::kRead,
        .answers = {{200, "The queue", "Queue"}, {404, "There is no such queue"}, {503, kAway}},
        .handle = get_queue},
@@ -233,7 +233,7 @@ std::vector<Route> queue_routes() {
        .pattern = "/v1/queues/{queue}",
        .name = "change_queue",
        .tag = "queues",
-       .summary = "Change settings of a queue: paused, ageing rate, retention; one that is new is made",
+       .summary = "Change settings of a queue: paused, ageing rate, retention; creates the queue if needed",
        .access = Access::kAdmin,
        .body = "QueueChange",
        .answers = change_answers,
@@ -242,7 +242,7 @@ std::vector<Route> queue_routes() {
        .pattern = "/v1/queues/{queue}/pause",
        .name = "pause_queue",
        .tag = "queues",
-       .summary = "Give out no more tasks of a queue",
+       .summary = "Suspend claims from a queue",
        .access = Access::kAdmin,
        .answers = switch_answers,
        .handle = pause_queue},
@@ -250,7 +250,7 @@ std::vector<Route> queue_routes() {
        .pattern = "/v1/queues/{queue}/resume",
        .name = "resume_queue",
        .tag = "queues",
-       .summary = "Give out tasks of a queue again",
+       .summary = "Allow claims from a queue again",
        .access = Access::kAdmin,
        .answers = switch_answers,
        .handle = resume_queue},

@@ -86,7 +86,7 @@ TEST(TaskRoutes, EachItemOfABatchHasItsOwnOutcome) {
   EXPECT_EQ(member(member(outcomes[4], "problem"), "status"), "409");
 }
 
-TEST(TaskRoutes, ListsGoPageByPage) {
+TEST(TaskRoutes, ListsTasksInPages) {
   ApiWorld world;
   std::set<std::string> all;
   for (int i = 0; i < 5; ++i) all.insert(world.submit("mail"));
@@ -127,7 +127,7 @@ TEST(TaskRoutes, ListsAreFilteredByState) {
   EXPECT_EQ(ids(""), (std::set<std::string>{ready, late, cancelled}));
 }
 
-TEST(TaskRoutes, CancelIsForGoodAndKeepsItsReason) {
+TEST(TaskRoutes, ACancelIsFinalAndKeepsItsReason) {
   ApiWorld world;
   const auto id = world.submit();
   (void)world.claim();
@@ -155,7 +155,7 @@ TEST(TaskRoutes, CancelsMany) {
   EXPECT_EQ(member(member(outcomes[2], "problem"), "status"), "400");
 }
 
-TEST(WorkerRoutes, WorkersGetIdsThatWereNeverGivenBefore) {
+TEST(WorkerRoutes, WorkersGetUniqueIds) {
   ApiWorld world;
   const auto first = world.post("/v1/workers");
   EXPECT_EQ(first.status, 201);
@@ -210,7 +210,7 @@ TEST(WorkerRoutes, AWaitingClaimGetsATaskAsSoonAsThereIsOne) {
   EXPECT_EQ(text_of(items_of(response->body, "tasks")[0], "id"), id);
 }
 
-TEST(WorkerRoutes, AWaitingClaimEndsWithNothingAfterItsTime) {
+TEST(WorkerRoutes, AWaitingClaimEndsEmptyAfterItsWait) {
   ApiWorld world;
   TestClient worker = world.connect();
   ASSERT_TRUE(worker.send(request_text("POST", "/v1/claim", R"({"owner":"worker-1","queues":["mail"],"wait":"30s"})")));
@@ -219,7 +219,7 @@ TEST(WorkerRoutes, AWaitingClaimEndsWithNothingAfterItsTime) {
   EXPECT_EQ(worker.receive()->body, R"({"tasks":[]})");
 }
 
-TEST(WorkerRoutes, AWorkerThatLeavesIsForgottenAndItsTaskGoesToAnother) {
+TEST(WorkerRoutes, AWorkerThatDisconnectsIsForgottenAndAnotherGetsTheTask) {
   ApiWorld world;
   {
     TestClient worker = world.connect();
@@ -234,7 +234,7 @@ TEST(WorkerRoutes, AWorkerThatLeavesIsForgottenAndItsTaskGoesToAnother) {
   EXPECT_EQ(member(tasks[0], "attempt"), "1");
 }
 
-TEST(WorkerRoutes, TasksClaimedForAWorkerThatHasLeftAreGivenBack) {
+TEST(WorkerRoutes, TasksClaimedForADisconnectedWorkerAreReleased) {
   ApiWorld world;
   const auto id = world.submit();
   world.gate().hold();
@@ -254,7 +254,7 @@ TEST(WorkerRoutes, TasksClaimedForAWorkerThatHasLeftAreGivenBack) {
   EXPECT_THAT(items_of(task.body, "history"), SizeIs(1));  // the first assignment never was
 }
 
-TEST(WorkerRoutes, AClaimRepeatedUnderItsTokenGetsWhatItHolds) {
+TEST(WorkerRoutes, AClaimRepeatedWithItsTokenReturnsItsLeases) {
   ApiWorld world;
   (void)world.submit();
   const std::string_view body =
@@ -264,7 +264,7 @@ TEST(WorkerRoutes, AClaimRepeatedUnderItsTokenGetsWhatItHolds) {
   EXPECT_EQ(world.post("/v1/claim", body).body, first.body);
 }
 
-TEST(WorkerRoutes, TheEndAnswersAllWhoWait) {
+TEST(WorkerRoutes, EndWaitsAnswersAllLongPolls) {
   ApiWorld world;
   TestClient worker = world.connect();
   ASSERT_TRUE(worker.send(request_text("POST", "/v1/claim", R"({"owner":"worker-1","queues":["mail"],"wait":"30s"})")));
@@ -298,7 +298,7 @@ TEST(QueueRoutes, QueuesAreListedPausedResumedAndChanged) {
   EXPECT_EQ(member(queue.body, "running"), "1");
 }
 
-TEST(QueueRoutes, APauseOfAQueueThatIsNotThereIsASlipAndMakesNone) {
+TEST(QueueRoutes, PausingAMissingQueueFailsAndCreatesNone) {
   ApiWorld world;
   (void)world.submit("mail");
   for (const char* verb : {"pause", "resume"}) {
@@ -312,7 +312,7 @@ TEST(QueueRoutes, APauseOfAQueueThatIsNotThereIsASlipAndMakesNone) {
   EXPECT_EQ(world.changed().control, 0);
 }
 
-TEST(QueueRoutes, SettingsMayBeGivenAheadOfTheFirstTask) {
+TEST(QueueRoutes, SettingsMayBeGivenBeforeTheFirstTask) {
   ApiWorld world;
   const auto made = world.call("PATCH", "/v1/queues/mail", R"({"paused":true,"retention":"24h"})");
   EXPECT_EQ(made.status, 200);
@@ -337,7 +337,7 @@ TEST(QueueRoutes, TheStatusShowsTheSlotsAndTheBacklog) {
                 R"(","queue":"web","attempt":1,"since":"2026-11-16T00:00:00Z"}],"waiting_workers":0})");
 }
 
-TEST(QueueRoutes, TheEngineIsToldWhatConcernsIt) {
+TEST(QueueRoutes, ChangesReachTheObserver) {
   ApiWorld world;
   const std::string id = world.submit("mail", R"("run_at":"2100-01-01T00:00:00Z")");
   EXPECT_EQ(world.changed().scheduled, 1);
@@ -361,7 +361,7 @@ TEST(QueueRoutes, TheSchedulerStopsAndStartsClaims) {
   EXPECT_THAT(items_of(worker.receive()->body, "tasks"), SizeIs(1));
 }
 
-TEST(Routes, UnknownPathsAndMethodsAreToldWhatThereIs) {
+TEST(Routes, UnknownPathsAndMethodsAreRefusedWithAHint) {
   ApiWorld world;
   const auto nowhere = world.get("/v1/nothing");
   EXPECT_EQ(nowhere.status, 404);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "api/api.h"
@@ -37,7 +38,7 @@ void submit_task(Api& api, const CallPtr& call) {
   if (!task.ok()) return call->fail(task.error());
   if (auto allowed = call->check_scope(task->queue); !allowed.ok()) return call->fail(allowed.error());
   Submission submission{.task = std::move(*task), .new_id = api.parts().ids.next()};
-  // Only what a refusal needs is kept: the spec may be large.
+  // Keeps only the fields that a refusal needs: the spec may be large.
   auto refusal = std::make_shared<Submission>(Submission{
       .task = {.id = submission.task.id, .key = submission.task.key, .queue = submission.task.queue, .spec = {}},
       .new_id = submission.new_id});
@@ -184,6 +185,113 @@ void cancel_tasks(Api& api, const CallPtr& call) {
   });
 }
 
+// ---- Routes ----
+
+constexpr std::string_view kUnknownOutcome =
+    "The store is unavailable; the outcome is unknown. Repeat with the same id or key";
+constexpr std::string_view kUnavailable = "The store is unavailable, or too many reads are waiting";
+
+std::vector<Route> submit_routes() {
+  return {
+      {.method = "POST",
+       .pattern = "/v1/tasks",
+       .name = "submit_task",
+       .tag = "tasks",
+       .summary = "Submit a task",
+       .access = Access::kSubmit,
+       .body = "NewTask",
+       .answers = {{201, "The task is stored", "Submitted"},
+                   {200, "The same task was stored before", "Submitted"},
+                   {409, "The id or key belongs to a different task"},
+                   {422, "A value is not allowed"},
+                   {429, "Too many calls are in progress, or the limit of queues is reached"},
+                   {503, kUnknownOutcome}},
+       .handle = submit_task},
+      {.method = "POST",
+       .pattern = "/v1/tasks/batch",
+       .name = "submit_tasks",
+       .tag = "tasks",
+       .summary = "Submit up to 1,000 tasks; each has its own outcome",
+       .access = Access::kSubmit,
+       .body = "NewTasks",
+       .answers = {{200, "One outcome for each task, in order", "SubmitOutcomes"},
+                   {422, "The batch is empty or too large"},
+                   {429, "Too many calls are in progress"},
+                   {503, kUnknownOutcome}},
+       .handle = submit_tasks},
+  };
+}
+
+std::vector<Route> read_routes() {
+  return {
+      {.method = "GET",
+       .pattern = "/v1/tasks",
+       .name = "list_tasks",
+       .tag = "tasks",
+       .summary = "List tasks, in pages, without their history",
+       .access = Access::kRead,
+       .parameters = list_parameters(),
+       .answers = {{200, "A page; pass `next` as `cursor` for the next one", "Page"},
+                   {422, "The filter is not allowed"},
+                   {503, kUnavailable}},
+       .handle = list_tasks},
+      {.method = "GET",
+       .pattern = "/v1/tasks/{id}",
+       .name = "get_task",
+       .tag = "tasks",
+       .summary = "Look up a task by its id",
+       .access = Access::kRead,
+       .answers = {{200, "The task", "Task"},
+                   {400, "The id is not a UUID"},
+                   {404, "There is no such task"},
+                   {503, kUnavailable}},
+       .handle = get_task},
+      {.method = "GET",
+       .pattern = "/v1/queues/{queue}/keys/{key}",
+       .name = "find_task",
+       .tag = "tasks",
+       .summary = "Look up a task by its queue and key",
+       .access = Access::kRead,
+       .answers = {{200, "The task", "Task"},
+                   {404, "There is no task with this key"},
+                   {422, "The queue or key is not a valid name"},
+                   {503, kUnavailable}},
+       .handle = find_task},
+  };
+}
+
+std::vector<Route> cancel_routes() {
+  return {
+      {.method = "POST",
+       .pattern = "/v1/tasks/{id}/cancel",
+       .name = "cancel_task",
+       .tag = "tasks",
+       .summary = "Cancel a task for good, with an optional reason",
+       .access = Access::kSubmit,
+       .body = "Cancel",
+       .body_is_optional = true,
+       .answers = {{200, "The task is cancelled, now or by an earlier call", "Cancelled"},
+                   {404, "There is no such task"},
+                   {409, "The task had already finished"},
+                   {422, "The reason is too long"},
+                   {429, "Too many calls are in progress"},
+                   {503, kUnknownOutcome}},
+       .handle = cancel_task},
+      {.method = "POST",
+       .pattern = "/v1/tasks/cancel",
+       .name = "cancel_tasks",
+       .tag = "tasks",
+       .summary = "Cancel up to 1,000 tasks; each has its own outcome",
+       .access = Access::kSubmit,
+       .body = "CancelMany",
+       .answers = {{200, "One outcome for each id, in order", "CancelOutcomes"},
+                   {422, "The batch is empty or too large, or the reason too long"},
+                   {429, "Too many calls are in progress"},
+                   {503, kUnknownOutcome}},
+       .handle = cancel_tasks},
+  };
+}
+
 }  // namespace
 
 std::optional<TaskId> id_in_path(const Call& call) {
@@ -198,96 +306,10 @@ Error no_such_task(const std::string& what) {
 }
 
 std::vector<Route> task_routes() {
-  constexpr std::string_view kAway = "The store is away; the outcome is unknown. Repeat with the same id or key";
-  constexpr std::string_view kAwayForReads = "The store is away, or too many reads wait";
-  return {
-      {.method = "POST",
-       .pattern = "/v1/tasks",
-       .name = "submit_task",
-       .tag = "tasks",
-       .summary = "Submit a task",
-       .access = Access::kSubmit,
-       .body = "NewTask",
-       .answers = {{201, "The task is stored", "Submitted"},
-                   {200, "The same request had been stored before", "Submitted"},
-                   {409, "The id or key is taken by another request"},
-                   {422, "The task is not allowed"},
-                   {429, "Too many calls are under way, or too many queues exist"},
-                   {503, kAway}},
-       .handle = submit_task},
-      {.method = "POST",
-       .pattern = "/v1/tasks/batch",
-       .name = "submit_tasks",
-       .tag = "tasks",
-       .summary = "Submit up to 1,000 tasks; each has its own outcome",
-       .access = Access::kSubmit,
-       .body = "NewTasks",
-       .answers = {{200, "One outcome for each task, in order", "SubmitOutcomes"},
-                   {422, "The batch is empty or too large"},
-                   {429, "Too many calls are under way"},
-                   {503, kAway}},
-       .handle = submit_tasks},
-      {.method = "GET",
-       .pattern = "/v1/tasks",
-       .name = "list_tasks",
-       .tag = "tasks",
-       .summary = "List tasks, page by page, without their history",
-       .access = Access::kRead,
-       .parameters = list_parameters(),
-       .answers = {{200, "A page; `next` leads to the next one", "Page"},
-                   {422, "This filter is not allowed"},
-                   {503, kAwayForReads}},
-       .handle = list_tasks},
-      {.method = "GET",
-       .pattern = "/v1/tasks/{id}",
-       .name = "get_task",
-       .tag = "tasks",
-       .summary = "Look up a task by its id",
-       .access = Access::kRead,
-       .answers = {{200, "The task", "Task"},
-                   {400, "The id is not a UUID"},
-                   {404, "There is no such task"},
-                   {503, kAwayForReads}},
-       .handle = get_task},
-      {.method = "GET",
-       .pattern = "/v1/queues/{queue}/keys/{key}",
-       .name = "find_task",
-       .tag = "tasks",
-       .summary = "Look up a task by its queue and key",
-       .access = Access::kRead,
-       .answers = {{200, "The task", "Task"},
-                   {404, "There is no task with this key"},
-                   {422, "The queue or key has a form that none can have"},
-                   {503, kAwayForReads}},
-       .handle = find_task},
-      {.method = "POST",
-       .pattern = "/v1/tasks/{id}/cancel",
-       .name = "cancel_task",
-       .tag = "tasks",
-       .summary = "Cancel a task for good, with an optional reason",
-       .access = Access::kSubmit,
-       .body = "Cancel",
-       .body_is_optional = true,
-       .answers = {{200, "It is cancelled, now or before", "Cancelled"},
-                   {404, "There is no such task"},
-                   {409, "It had ended"},
-                   {422, "The reason is too long"},
-                   {429, "Too many calls are under way"},
-                   {503, kAway}},
-       .handle = cancel_task},
-      {.method = "POST",
-       .pattern = "/v1/tasks/cancel",
-       .name = "cancel_tasks",
-       .tag = "tasks",
-       .summary = "Cancel up to 1,000 tasks; each has its own outcome",
-       .access = Access::kSubmit,
-       .body = "CancelMany",
-       .answers = {{200, "One outcome for each id, in order", "CancelOutcomes"},
-                   {422, "The batch is empty or too large, or the reason too long"},
-                   {429, "Too many calls are under way"},
-                   {503, kAway}},
-       .handle = cancel_tasks},
-  };
+  std::vector<Route> all = submit_routes();
+  std::ranges::move(read_routes(), std::back_inserter(all));
+  std::ranges::move(cancel_routes(), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace horae

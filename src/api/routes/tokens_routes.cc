@@ -1,4 +1,4 @@
-// /v1/tokens: who may call, and what for.
+// /v1/tokens: access tokens.
 
 #include <fmt/format.h>
 
@@ -42,7 +42,8 @@ void revoke_token(Api& api, const CallPtr& call) {
     const std::string& id = call->arguments[0];
     const auto revoked = api.parts().access.revoke(id);
     if (!revoked.ok()) return call->fail(revoked.error());
-    if (!*revoked) return call->fail({ErrorCode::kNotFound, fmt::format("token {}: there is none", quote(id))});
+    if (!*revoked)
+      return call->fail({ErrorCode::kNotFound, fmt::format("token {}: there is no token with this id", quote(id))});
     call->answer({.status = 204});
   });
 }
@@ -50,32 +51,32 @@ void revoke_token(Api& api, const CallPtr& call) {
 }  // namespace
 
 std::vector<Route> token_routes() {
-  constexpr std::string_view kAway = "The store is away, or too many reads wait";
+  constexpr std::string_view kAway = "The store is unavailable, or too many reads are waiting";
   return {
       {.method = "POST",
        .pattern = "/v1/tokens",
        .name = "create_token",
        .tag = "tokens",
-       .summary = "Make a token; its secret is shown in this answer and never again",
+       .summary = "Create a token; only this answer contains its secret",
        .body = "TokenWish",
        .answers = {{201, "The token with its secret", "NewToken"},
                    {422, "The name or a pattern of queues is not allowed"},
-                   {429, "There are too many tokens already"},
+                   {429, "The limit of tokens is reached"},
                    {503, kAway}},
        .handle = make_token},
       {.method = "GET",
        .pattern = "/v1/tokens",
        .name = "list_tokens",
        .tag = "tokens",
-       .summary = "All tokens without their secrets, oldest first",
+       .summary = "List all tokens without their secrets, oldest first",
        .answers = {{200, "The tokens", "Tokens"}, {503, kAway}},
        .handle = list_tokens},
       {.method = "DELETE",
        .pattern = "/v1/tokens/{token}",
        .name = "revoke_token",
        .tag = "tokens",
-       .summary = "Revoke a token by its id: whoever shows it is refused from then on",
-       .answers = {{204, "It is gone"}, {404, "There is no such token"}, {503, kAway}},
+       .summary = "Revoke a token by its id: requests with it are refused from then on",
+       .answers = {{204, "The token is revoked"}, {404, "There is no such token"}, {503, kAway}},
        .handle = revoke_token},
   };
 }

@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 constexpr std::string_view kWish = R"({"name":"build","role":"submit","queues":["mail.*","x"]})";
 
-TEST(TokenRoutes, ATokenIsMadeAndItsSecretIsShownOnce) {
+TEST(TokenRoutes, CreatesATokenAndShowsItsSecretOnce) {
   ApiWorld world;
   const auto made = world.post("/v1/tokens", kWish);
   ASSERT_EQ(made.status, 201);
@@ -42,7 +42,7 @@ TEST(TokenRoutes, ATokenIsMadeAndItsSecretIsShownOnce) {
   EXPECT_EQ(member(tokens[0], "token"), "");
 }
 
-TEST(TokenRoutes, WhoShowsTheSecretIsKnown) {
+TEST(TokenRoutes, TheSecretAuthenticates) {
   ApiWorld world;
   const auto made = world.post("/v1/tokens", kWish);
   TokenBook book;
@@ -67,7 +67,7 @@ TEST(TokenRoutes, ARevokedTokenIsGone) {
   EXPECT_THAT(text_of(again.body, "detail"), HasSubstr(id));
 }
 
-TEST(TokenRoutes, TheNodeIsToldOfEachChange) {
+TEST(TokenRoutes, EachChangeReachesTheObserver) {
   ApiWorld world;
   const std::string id = text_of(world.post("/v1/tokens", kWish).body, "id");
   EXPECT_EQ(world.changed().tokens, 1);
@@ -78,7 +78,7 @@ TEST(TokenRoutes, TheNodeIsToldOfEachChange) {
   EXPECT_EQ(world.changed().tokens, 2);
 }
 
-TEST(TokenRoutes, ABadWishIsRefusedAndMakesNone) {
+TEST(TokenRoutes, RefusesABadRequestAndCreatesNone) {
   ApiWorld world;
   const auto said = [&](std::string_view body) {
     const auto response = world.post("/v1/tokens", body);

@@ -1,4 +1,4 @@
-// /v1/workers, /v1/claim, /v1/settle: what workers do.
+// /v1/workers, /v1/claim, /v1/settle: calls of workers.
 
 #include <memory>
 
@@ -37,7 +37,7 @@ void claim_tasks(Api& api, const CallPtr& call) {
 }
 
 struct SettleBatch {
-  std::vector<Settlement> settlements;  // without what a refusal does not need
+  std::vector<Settlement> settlements;  // only the fields that a refusal needs
   BatchAnswer answer;
 };
 
@@ -78,25 +78,27 @@ std::vector<Route> worker_routes() {
        .pattern = "/v1/workers",
        .name = "register_worker",
        .tag = "workers",
-       .summary = "Get an id for a worker that has just started; no id is ever given twice",
+       .summary = "Get a unique id for a worker that has just started",
        .access = Access::kWork,
-       .answers = {{201, "The id, to be the owner in claims and settlements", "Worker"},
-                   {503, "The store is away, or too many reads wait"}},
+       .answers = {{201, "The id: the `owner` in claims and settlements", "Worker"},
+                   {503, "The store is unavailable, or too many reads are waiting"}},
        .handle = register_worker},
       {.method = "POST",
        .pattern = "/v1/claim",
        .name = "claim_tasks",
        .tag = "workers",
-       .summary = "Lease ready tasks, waiting for them up to 30 s; again with the same token, it gives what is still "
-                  "leased under it, and nothing new",
+       .summary =
+           "Lease ready tasks, waiting for them up to 30 s; repeated with the same token, it returns the tasks that "
+           "are still leased under the token, and no new ones",
        .access = Access::kWork,
        .body = "Claim",
-       .answers = {{200,
-                    "Tasks, the most urgent first; none if the time is over. Fewer than `max` may come, although more "
-                    "are ready: specs and checkpoints of one answer are 8 MiB at most, or one task",
-                    "LeasedTasks"},
-                   {422, "The claim is not allowed"},
-                   {503, "The store is away; repeat with the same token"}},
+       .answers =
+           {{200,
+             "Tasks, the most urgent first; none after the wait. There may be fewer than `max` although more are "
+             "ready: one answer holds one task or at most 8 MiB of specs and checkpoints",
+             "LeasedTasks"},
+            {422, "A value is not allowed"},
+            {503, "The store is unavailable; repeat with the same token"}},
        .handle = claim_tasks},
       {.method = "POST",
        .pattern = "/v1/settle",
@@ -107,8 +109,8 @@ std::vector<Route> worker_routes() {
        .body = "Settlements",
        .answers = {{200, "One outcome for each settlement, in order", "SettleOutcomes"},
                    {422, "The batch is empty or too large"},
-                   {429, "Too many calls are under way"},
-                   {503, "The store is away; repeat the same settlements"}},
+                   {429, "Too many calls are in progress"},
+                   {503, "The store is unavailable; repeat the same settlements"}},
        .handle = settle_tasks},
   };
 }

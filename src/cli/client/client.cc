@@ -17,8 +17,8 @@ std::string with_scheme(std::string node) {
   return node.find("://") == std::string::npos ? "http://" + node : node;
 }
 
-// By the flag, else by the variable; else empty.
-std::string said(const Context& context, const std::string& flag, std::string_view variable) {
+// The flag, else the variable, else empty.
+std::string flag_or_variable(const Context& context, const std::string& flag, std::string_view variable) {
   const auto found = context.environment.find(std::string(variable));
   return flag.empty() && found != context.environment.end() ? found->second : flag;
 }
@@ -49,16 +49,17 @@ ErrorCode code_of(int status) {
 
 bool is_misuse(ErrorCode code) { return code == ErrorCode::kMalformed || code == ErrorCode::kRefused; }
 
-void tell(const Context& context, std::string_view command, const Error& error) {
+void print_error(const Context& context, std::string_view command, const Error& error) {
   context.console.err << fmt::format("horae {}: {}\n", command, printable(error.message));
 }
 
-// Whether a word ends here: what names a field is followed by its value or a colon.
+// Whether a word ends here: the name of a field is followed by its value or a colon.
 bool ends_at(std::string_view text, std::size_t at) {
   return at >= text.size() || std::string_view(" :,;.").find(text[at]) != std::string_view::npos;
 }
 
-// The flag for the field whose name begins here. Within a sentence, only a name that is no word of English is one.
+// The flag for the field whose name begins here. Within a sentence only names with an underscore count: the others,
+// such as "queue", are English words.
 const FlagOfField* flag_at(std::string_view message, std::size_t at, std::span<const FlagOfField> flags) {
   for (const FlagOfField& each : flags) {
     const bool is_name = at == 0 || each.field.find('_') != std::string_view::npos;
@@ -69,7 +70,7 @@ const FlagOfField* flag_at(std::string_view message, std::size_t at, std::span<c
   return nullptr;
 }
 
-// What stands in quotes is the user's own.
+// Replaces names of fields by flags, except in quotes, which hold the user's own text.
 std::string with_flags(std::string_view message, std::span<const FlagOfField> flags) {
   std::string result;
   bool is_quoted = false;
@@ -90,18 +91,17 @@ std::string with_flags(std::string_view message, std::span<const FlagOfField> fl
 }  // namespace
 
 void add_client_options(CLI::App& command, ClientOptions& options) {
-  command.add_option("--node", options.node, "The node to ask (default: HORAE_NODE, else http://127.0.0.1:3369)")
+  command.add_option("--node", options.node, "Node to call (default: HORAE_NODE, else http://127.0.0.1:3369)")
       ->type_name("URL");
-  command.add_option("--timeout", options.timeout, "How long to wait for an answer (default: 30s)")
-      ->type_name("DURATION");
-  command.add_flag("--json", options.json, "Print the node's answer as it is, for programs");
+  command.add_option("--timeout", options.timeout, "Timeout of a call (default: 30s)")->type_name("DURATION");
+  command.add_flag("--json", options.json, "Print the node's JSON unchanged, for programs");
   command
       .add_option("--token", options.token,
-                  "The secret of a token (default: HORAE_TOKEN, which other users of this machine do not see)")
+                  "Secret of a token (default: HORAE_TOKEN, which other users of this machine cannot see)")
       ->type_name("SECRET");
   command
       .add_option("--ca", options.ca,
-                  "Certificates of those who vouch for an https:// node (default: HORAE_CA, else the system's)")
+                  "CA certificates to trust for an https:// node (default: HORAE_CA, else the system's)")
       ->type_name("FILE");
 }
 
@@ -114,11 +114,11 @@ NodeClient::NodeClient(NodeAddress address)
 Result<NodeClient> NodeClient::open(const Context& context, const ClientOptions& options) {
   const auto timeout = parse_duration(options.timeout);
   if (!timeout.ok()) return Error{ErrorCode::kMalformed, "--timeout: " + timeout.error().message};
-  const std::string node = said(context, options.node, kNodeVariable);
+  const std::string node = flag_or_variable(context, options.node, kNodeVariable);
   return NodeClient({.url = node.empty() ? std::string(kDefaultNode) : node,
                      .timeout = *timeout,
-                     .token = said(context, options.token, kTokenVariable),
-                     .ca_file = said(context, options.ca, kCaVariable)});
+                     .token = flag_or_variable(context, options.token, kTokenVariable),
+                     .ca_file = flag_or_variable(context, options.ca, kCaVariable)});
 }
 
 Result<std::string> NodeClient::send(const std::string& method, const std::string& path, std::string body) {
@@ -143,9 +143,8 @@ Result<std::string> NodeClient::send(NetRequest request) {
   if (response->status >= 200 && response->status < 300) return std::move(response->body);
   const auto detail = read_problem(response->body);
   if (!detail) {
-    return Error{ErrorCode::kInternal,
-                 fmt::format("{} {}: answered {} with {}; is this a node of Horae?", request.method, request.url,
-                             response->status, quote(response->body))};
+    return Error{ErrorCode::kInternal, fmt::format("{} {}: response {} with {}; is this a Horae node?", request.method,
+                                                   request.url, response->status, quote(response->body))};
   }
   problem_ = std::move(response->body);
   return Error{code_of(response->status), *detail};
@@ -157,27 +156,27 @@ Result<std::string> in_flags(Result<std::string> reply, std::span<const FlagOfFi
 }
 
 int fail(const Context& context, std::string_view command, const Error& error) {
-  tell(context, command, error);
+  print_error(context, command, error);
   return error.retryable() ? kTryAgain : kFailed;
 }
 
 int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
          const Error& error) {
   if (options.json && !client.problem().empty()) context.console.out << client.problem() << '\n';
-  const bool says_the_node = !client.problem().empty();
-  return says_the_node && is_misuse(error.code) ? misuse(context, command, error) : fail(context, command, error);
+  const bool is_from_node = !client.problem().empty();
+  return is_from_node && is_misuse(error.code) ? misuse(context, command, error) : fail(context, command, error);
 }
 
 int misuse(const Context& context, std::string_view command, const Error& error) {
-  tell(context, command, error);
+  print_error(context, command, error);
   return kMisused;
 }
 
-int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Ask& ask,
+int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Call& call,
              Show show) {
   auto client = NodeClient::open(context, options);
   if (!client.ok()) return misuse(context, command, client.error());
-  const auto reply = ask(*client);
+  const auto reply = call(*client);
   if (!reply.ok()) return fail(context, command, options, *client, reply.error());
   return show_reply(context, command, options, *reply, show);
 }

@@ -1,4 +1,4 @@
-// Commands that ask a node.
+// Commands that call a node over HTTP.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -27,23 +27,23 @@ struct ClientOptions {
 // --node, --json, --timeout, --token and --ca.
 void add_client_options(CLI::App& command, ClientOptions& options);
 
-// Where a node is, and what it wants to see.
+// Where a node is, and the credentials for it.
 struct NodeAddress {
   std::string url;  // "127.0.0.1:3369" is "http://127.0.0.1:3369"
   Duration timeout{};
-  std::string token = {};    // the secret; empty: none is shown
-  std::string ca_file = {};  // who vouches for an https:// node; empty: whom the system trusts
+  std::string token = {};    // the secret; empty: none is sent
+  std::string ca_file = {};  // authorities to trust for an https:// node; empty: the system's
 };
 
-// A node over HTTP. Not for several threads at once.
+// A node, over HTTP. Not thread-safe.
 class NodeClient {
  public:
   explicit NodeClient(NodeAddress address);
 
-  // As the options and the environment say. kMalformed if the timeout is none.
+  // From the options, else the environment, else the defaults. kMalformed if the timeout is invalid.
   static Result<NodeClient> open(const Context& context, const ClientOptions& options);
 
-  // The body of a success; else what the node says is wrong, or that there is none. The codes are those of Result.
+  // The body of a successful response; else the detail of the node's problem document, or why there was no response.
   Result<std::string> get(const std::string& path) { return send("GET", path, ""); }
   Result<std::string> post(const std::string& path, std::string body = {}) {
     return send("POST", path, std::move(body));
@@ -51,14 +51,14 @@ class NodeClient {
   Result<std::string> patch(const std::string& path, std::string body) { return send("PATCH", path, std::move(body)); }
   Result<std::string> remove(const std::string& path) { return send("DELETE", path, ""); }
 
-  // Streams events of a node to `take`, which answers whether to go on, for `time` at most. A success if `take` ended
-  // it or the node did; kUnavailable if the time was over. Not while another call is under way.
+  // Streams events of a node to `take`, which returns whether to continue, for `time` at most. Success if `take` or the
+  // node ended the stream; kUnavailable if the time ran out. Not while another call is in progress.
   Result<void> stream(const std::string& path, Duration time, std::function<bool(std::string_view)> take);
 
-  // Another one for the same node.
+  // A second client for the same node.
   NodeClient another() const { return NodeClient(address_); }
 
-  // The body of the newest refusal, as the node wrote it; empty if it was none of a node.
+  // The problem document of the last call, unchanged; empty if the node sent none.
   const std::string& problem() const { return problem_; }
 
   const std::string& node() const { return address_.url; }
@@ -72,31 +72,32 @@ class NodeClient {
   std::string problem_;
 };
 
-// What the API calls a setting, and what one types to set it: {"run_at", "--at"}.
+// A field of the API and the flag that sets it: {"run_at", "--at"}.
 struct FlagOfField {
   std::string_view field;
   std::string_view flag;
 };
 
-// The same reply; a refusal (400, 422) names the flags instead of the fields.
+// Passes a reply through; in the message of a refusal (400, 413, 422) it replaces names of fields by flags.
 Result<std::string> in_flags(Result<std::string> reply, std::span<const FlagOfField> flags);
 
-// Tells of a failure and answers what to exit with: kMisused also if it is the node that cannot do what the command
-// line says (400, 413, 422). With --json, the node's own document goes to `out`.
+// Prints a failure on `err` and returns the exit code, which is kMisused also if the node finds the command line
+// invalid (400, 413, 422). With --json, prints the node's problem document on `out`.
 int fail(const Context& context, std::string_view command, const Error& error);
 int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
          const Error& error);
 
-// Tells why the command line cannot be followed, of which nothing was tried.
+// Prints on `err` why the command line is invalid and returns kMisused. Nothing has been tried yet.
 int misuse(const Context& context, std::string_view command, const Error& error);
 
-// A command that is one call: opens the client, asks, and shows the answer; with --json as the node's exact bytes, and
-// then `show` only decides what to exit with.
-using Ask = std::function<Result<std::string>(NodeClient&)>;
-using Show = Result<int> (*)(const Console& console, const std::string& reply);  // answers what to exit with
-int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Ask& ask, Show show);
+// Runs a command that is a single call: opens the client, calls the node and shows the reply. With --json it prints the
+// exact bytes of the reply, and `show` only determines the exit code.
+using Call = std::function<Result<std::string>(NodeClient&)>;
+using Show = Result<int> (*)(const Console& console, const std::string& reply);  // returns the exit code
+int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Call& call,
+             Show show);
 
-// The end of run_call(), for a command that got its answer elsewhere.
+// The last step of run_call(), for a command that got its reply in another way.
 int show_reply(const Context& context, std::string_view command, const ClientOptions& options, const std::string& reply,
                Show show);
 

@@ -1,4 +1,4 @@
-// Client commands against a server that says what the test wants, and what they exit with.
+// Client commands against a server with scripted responses, and their exit codes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <deque>
 #include <mutex>
 
+#include "cli/nouns/task_watch.h"
 #include "cli/terminal/test_terminal.h"
-#include "cli/nouns/watch.h"
 #include "http/test_server.h"
 
 namespace horae::cli {
@@ -25,17 +25,17 @@ class ClientTest : public ::testing::Test {
  protected:
   ClientTest() { terminal_.environment["HORAE_NODE"] = "127.0.0.1:" + std::to_string(server_.port()); }
 
-  // The answers to come; the last one stays.
-  void answer(std::deque<HttpResponse> answers) { answers_ = std::move(answers); }
+  // The responses to the next requests; the last one repeats.
+  void respond(std::deque<HttpResponse> responses) { responses_ = std::move(responses); }
 
   static std::string task(const std::string& state, const std::string& more = {}) {
     return std::string(R"({"id":")") + kId + R"(","queue":"mail","state":")" + state +
            R"(","spec":{"n":1.0},"progress":0.25,"attempt":1,"owner":"worker-7","priority":50)" + more + "}";
   }
 
-  std::vector<std::string> asked() {
+  std::vector<std::string> requests() {
     const std::scoped_lock lock(mutex_);
-    return asked_;
+    return requests_;
   }
 
   TestTerminal terminal_;
@@ -46,16 +46,16 @@ class ClientTest : public ::testing::Test {
     {
       const std::scoped_lock lock(mutex_);
       const std::string query = request.query.empty() ? "" : "?" + request.query;
-      asked_.push_back(request.method + " " + request.path + query + (request.body.empty() ? "" : " " + request.body));
-      response = answers_.front();
-      if (answers_.size() > 1) answers_.pop_front();
+      requests_.push_back(request.method + " " + request.path + query + (request.body.empty() ? "" : " " + request.body));
+      response = responses_.front();
+      if (responses_.size() > 1) responses_.pop_front();
     }
     responder.answer(std::move(response));
   }
 
   std::mutex mutex_;
-  std::vector<std::string> asked_;    // guarded by mutex_
-  std::deque<HttpResponse> answers_;  // guarded by mutex_ once commands run
+  std::vector<std::string> requests_;    // guarded by mutex_
+  std::deque<HttpResponse> responses_;  // guarded by mutex_ once commands run
   testing::TestServer server_{
       [this](const HttpRequest& request, const Responder& responder) { handle(request, responder); }};
 };
@@ -67,17 +67,17 @@ HttpResponse problem(int status, const std::string& detail) {
                   "\"}"};
 }
 
-TEST_F(ClientTest, JsonIsTheExactAnswer) {
+TEST_F(ClientTest, JsonPrintsTheExactResponse) {
   const std::string reply = R"({ "queues":[ ],  "new field":1.0 })";
-  answer({{.body = reply}});
+  respond({{.body = reply}});
   const auto printed = terminal_.type({"queue", "list", "--json"});
   EXPECT_EQ(printed.out, reply + "\n");
   EXPECT_EQ(printed.exit_code, kDone);
 }
 
-TEST_F(ClientTest, ARefusalIsToldAndWithJsonAlsoGivenWhole) {
+TEST_F(ClientTest, PrintsTheDetailOfARefusalAndWithJsonTheWholeProblem) {
   const HttpResponse refusal = problem(404, "task x: there is no such task");
-  answer({refusal});
+  respond({refusal});
   const auto plain = terminal_.type({"task", "get", kId});
   EXPECT_EQ(plain.err, "horae task get: task x: there is no such task\n");
   EXPECT_EQ(plain.out, "");
@@ -85,122 +85,122 @@ TEST_F(ClientTest, ARefusalIsToldAndWithJsonAlsoGivenWhole) {
   EXPECT_EQ(terminal_.type({"task", "get", kId, "--json"}).out, refusal.body + "\n");
 }
 
-TEST_F(ClientTest, AStoreThatIsAwayAndALimitAskToTryAgain) {
-  answer({problem(503, "the store is away")});
+TEST_F(ClientTest, AnUnavailableStoreAndALimitExitWithTryAgain) {
+  respond({problem(503, "the store is away")});
   EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kTryAgain);
-  answer({problem(429, "too many")});
+  respond({problem(429, "too many")});
   EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kTryAgain);
 }
 
-TEST_F(ClientTest, WhatCannotBeMeantIsMisuseAndTheRestAFailure) {
+TEST_F(ClientTest, InvalidInputIsMisuseAndOtherRefusalsAreFailures) {
   for (const int status : {400, 413, 422}) {
-    answer({problem(status, "limit 0: give 1 to 1000")});
+    respond({problem(status, "limit 0: give 1 to 1000")});
     EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kMisused) << status;
   }
   for (const int status : {401, 403, 404, 409, 500}) {
-    answer({problem(status, "no")});
+    respond({problem(status, "no")});
     EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kFailed) << status;
   }
-  answer({{.status = 400, .content_type = "text/html", .body = "<h1>nginx</h1>"}});
-  EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kFailed) << "no node has said that";
+  respond({{.status = 400, .content_type = "text/html", .body = "<h1>nginx</h1>"}});
+  EXPECT_EQ(terminal_.type({"queue", "list"}).exit_code, kFailed) << "not the response of a node";
 }
 
-TEST_F(ClientTest, ARefusalNamesFlagsButLeavesAloneWhatIsQuoted) {
-  answer({problem(422, R"(created_from \"created_before\": and created_before; limit)")});
+TEST_F(ClientTest, ARefusalNamesFlagsExceptInQuotes) {
+  respond({problem(422, R"(created_from \"created_before\": and created_before; limit)")});
   EXPECT_THAT(terminal_.type({"task", "list"}).err, HasSubstr(R"(--from "created_before": and --before; limit)"));
-  answer({problem(404, "limit 0: is not found")});
+  respond({problem(404, "limit 0: is not found")});
   EXPECT_THAT(terminal_.type({"task", "list"}).err, HasSubstr("list: limit 0"));
 }
 
-TEST_F(ClientTest, SomebodyElseAtTheAddressIsNoticed) {
-  answer({{.status = 404, .content_type = "text/html", .body = "<h1>nginx</h1>"}});
-  EXPECT_THAT(terminal_.type({"queue", "list"}).err, HasSubstr("is this a node of Horae?"));
-  answer({{.body = "<h1>hello</h1>"}});
+TEST_F(ClientTest, RecognizesAServerThatIsNotHorae) {
+  respond({{.status = 404, .content_type = "text/html", .body = "<h1>nginx</h1>"}});
+  EXPECT_THAT(terminal_.type({"queue", "list"}).err, HasSubstr("is this a Horae node?"));
+  respond({{.body = "<h1>hello</h1>"}});
   EXPECT_THAT(terminal_.type({"queue", "list"}).err, HasSubstr("are both of the same version?"));
 }
 
-TEST_F(ClientTest, NobodyAtTheAddressIsToldWithTheWayOut) {
+TEST_F(ClientTest, AnUnreachableNodeIsReportedWithWhatToCheck) {
   const auto printed = terminal_.type({"queue", "list", "--node", "http://127.0.0.1:1"});
   EXPECT_THAT(printed.err, AllOf(HasSubstr("is it running"), HasSubstr("--node URL or HORAE_NODE")));
   EXPECT_EQ(printed.exit_code, kTryAgain);
 }
 
-TEST_F(ClientTest, AListAsksForWhatItWasTold) {
-  answer({{.body = R"({"tasks":[],"next":null,"as_of":"2030-01-01T00:00:00Z"})"}});
+TEST_F(ClientTest, ListSendsItsFlags) {
+  respond({{.body = R"({"tasks":[],"next":null,"as_of":"2030-01-01T00:00:00Z"})"}});
   const auto printed =
       terminal_.type({"task", "list", "--state", "completed,aborted", "--queue", "a b", "--limit", "3"});
-  EXPECT_THAT(asked(), ElementsAre("GET /v1/tasks?state=completed%2Caborted&queue=a%20b&limit=3"));
+  EXPECT_THAT(requests(), ElementsAre("GET /v1/tasks?state=completed%2Caborted&queue=a%20b&limit=3"));
   EXPECT_EQ(printed.out, "There are no such tasks.\n");
 }
 
-TEST_F(ClientTest, AListSaysHowToGoOn) {
+TEST_F(ClientTest, ListPrintsTheCursorOfTheNextPage) {
   const std::string one = task("running", R"(,"updated_at":"2030-01-01T00:00:00Z")");
-  answer({{.body = R"({"tasks":[)" + one + R"(],"next":"CURSOR","as_of":"2030-01-01T00:10:00Z"})"}});
+  respond({{.body = R"({"tasks":[)" + one + R"(],"next":"CURSOR","as_of":"2030-01-01T00:10:00Z"})"}});
   const auto printed = terminal_.type({"task", "list"});
   EXPECT_THAT(printed.out, AllOf(HasSubstr(kId), HasSubstr("running"), HasSubstr("25 %"), HasSubstr("10m"),
                                  HasSubstr("worker-7"), HasSubstr("There are more: --cursor CURSOR\n")));
 }
 
-TEST_F(ClientTest, AKeyWithASlashIsOnePartOfThePath) {
-  answer({{.body = task("ready")}});
+TEST_F(ClientTest, EscapesAKeyInThePath) {
+  respond({{.body = task("ready")}});
   EXPECT_EQ(terminal_.type({"task", "get", "--queue", "mail", "--key", "a/b"}).exit_code, kDone);
-  EXPECT_THAT(asked(), ElementsAre("GET /v1/queues/mail/keys/a%2Fb"));
+  EXPECT_THAT(requests(), ElementsAre("GET /v1/queues/mail/keys/a%2Fb"));
 }
 
-TEST_F(ClientTest, ALostAnswerToASubmitSaysHowToRepeatIt) {
-  answer({problem(503, "the store is away")});
+TEST_F(ClientTest, AFailedSubmitNamesTheIdForItsRepetition) {
+  respond({problem(503, "the store is away")});
   const auto printed = terminal_.type({"task", "submit", "mail", "1", "--id", kId});
-  EXPECT_THAT(printed.err, HasSubstr(std::string("the same command with --id ") + kId + " makes no second task"));
+  EXPECT_THAT(printed.err, HasSubstr(std::string("repeat the command with --id ") + kId + ": it makes no second task"));
   EXPECT_EQ(printed.exit_code, kTryAgain);
 }
 
-TEST_F(ClientTest, ALostAnswerToASubmitWithInNamesTheTimeToRepeatItWith) {
-  answer({problem(503, "the store is away"), {.status = 201, .body = "{}"}});
+TEST_F(ClientTest, AFailedSubmitWithInNamesTheTimeForItsRepetition) {
+  respond({problem(503, "the store is away"), {.status = 201, .body = "{}"}});
   const std::vector<std::string> line = {"task", "submit", "mail", "1", "--key", "k"};
   auto with_in = line;
   with_in.insert(with_in.end(), {"--in", "1h"});
   const auto printed = terminal_.type(with_in);
   EXPECT_EQ(printed.exit_code, kTryAgain);
-  EXPECT_THAT(printed.err, HasSubstr(" instead of --in makes no second task"));
+  EXPECT_THAT(printed.err, HasSubstr(" instead of --in: it makes no second task"));
   const std::size_t begin = printed.err.find("--at ") + 5;
   auto repeated = line;
   repeated.insert(repeated.end(), {"--at", printed.err.substr(begin, printed.err.find(' ', begin) - begin)});
   (void)terminal_.type(repeated);
-  ASSERT_THAT(asked(), SizeIs(2));
-  EXPECT_EQ(asked()[0], asked()[1]) << "what the hint says is not the same request";
+  ASSERT_THAT(requests(), SizeIs(2));
+  EXPECT_EQ(requests()[0], requests()[1]) << "the hint must lead to the same request";
 }
 
-TEST_F(ClientTest, AConflictOfASubmitWithInSaysWhy) {
-  answer({problem(409, "key k: is another task")});
+TEST_F(ClientTest, AConflictOfASubmitWithInIsExplained) {
+  respond({problem(409, "key k: is another task")});
   const auto printed = terminal_.type({"task", "submit", "mail", "1", "--key", "k", "--in", "1h"});
   EXPECT_THAT(printed.err, HasSubstr("name the time with --at"));
   EXPECT_EQ(printed.exit_code, kFailed);
   EXPECT_THAT(terminal_.type({"task", "submit", "mail", "1", "--key", "k"}).err, Not(HasSubstr("--at")));
 }
 
-TEST_F(ClientTest, NodesAreListed) {
-  answer({{.body = R"({"nodes":[{"id":"worker-1","address":"http://a:1","version":"0.1.0","started_at":"S",)"
+TEST_F(ClientTest, ListsNodes) {
+  respond({{.body = R"({"nodes":[{"id":"worker-1","address":"http://a:1","version":"0.1.0","started_at":"S",)"
                    R"("last_seen":"L"},{"id":"worker-2","address":"http://b:1","version":"0.2.0"}]})"}});
   const auto printed = terminal_.type({"node", "list"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
-  EXPECT_THAT(asked(), ElementsAre("GET /v1/nodes"));
+  EXPECT_THAT(requests(), ElementsAre("GET /v1/nodes"));
   for (const char* text : {"NODE", "LAST SEEN", "worker-1", "http://a:1", "0.1.0", "S", "L", "worker-2", "0.2.0"}) {
     EXPECT_THAT(printed.out, HasSubstr(text));
   }
 }
 
-TEST_F(ClientTest, TheDoctorNotesANodeOfAnotherVersion) {
-  answer({{.body = R"({"status":"ok","version":"99.0.0"})"}});
+TEST_F(ClientTest, DoctorNotesANodeOfAnotherVersion) {
+  respond({{.body = R"({"status":"ok","version":"99.0.0"})"}});
   const auto printed = terminal_.type({"doctor", "--store", "sqlite::memory:"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.out;
-  EXPECT_THAT(printed.out, HasSubstr("is of version 99.0.0, this program of "));
+  EXPECT_THAT(printed.out, HasSubstr("has version 99.0.0, this program "));
 }
 
 // ---- Waiting ----
 
-TEST_F(ClientTest, AWaitEndsWithTheTask) {
+TEST_F(ClientTest, WaitEndsWithTheTask) {
   const std::string end = task("completed", R"(,"result":{"n":1.0})");
-  answer({{.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"},
+  respond({{.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"},
           {.body = task("running")},
           {.body = end}});
   const auto printed = terminal_.type({"task", "submit", "mail", "1", "--wait"});
@@ -209,45 +209,45 @@ TEST_F(ClientTest, AWaitEndsWithTheTask) {
   EXPECT_THAT(printed.err, HasSubstr("running on worker-7, attempt 1, 25 %\n"));
 }
 
-TEST_F(ClientTest, AWaitWithJsonPrintsTheTaskAtItsEndAndNothingElse) {
+TEST_F(ClientTest, WaitWithJsonPrintsOnlyTheEndedTask) {
   const std::string end = task("completed");
-  answer({{.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"},
+  respond({{.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"},
           {.body = end}});
   EXPECT_EQ(terminal_.type({"task", "submit", "mail", "1", "--wait", "--json"}).out, end + "\n");
 }
 
-TEST_F(ClientTest, AWaitForATaskThatDoesNotCompleteExitsWithThree) {
-  answer({{.body = task("aborted", R"(,"errors":[{"code":"no_disk","description":"full"}])")}});
+TEST_F(ClientTest, WatchExitsWithThreeUnlessTheTaskCompleted) {
+  respond({{.body = task("aborted", R"(,"errors":[{"code":"no_disk","description":"full"}])")}});
   const auto printed = terminal_.type({"task", "watch", kId});
   EXPECT_EQ(printed.exit_code, kNotCompleted);
   EXPECT_THAT(printed.out, HasSubstr("aborted: no_disk: full"));
-  answer({{.body = task("cancelled", R"(,"cancel_reason":"enough")")}});
+  respond({{.body = task("cancelled", R"(,"cancel_reason":"enough")")}});
   EXPECT_EQ(terminal_.type({"task", "watch", kId}).exit_code, kNotCompleted);
 }
 
-TEST_F(ClientTest, AWaitHasALimit) {
-  answer({{.body = task("running")}});
+TEST_F(ClientTest, WatchHasALimit) {
+  respond({{.body = task("running")}});
   const auto printed = terminal_.type({"task", "watch", kId, "--wait-limit", "1ms"});
   EXPECT_EQ(printed.exit_code, kNotCompleted);
   EXPECT_THAT(printed.err, HasSubstr("has not ended within 1ms"));
 }
 
-TEST_F(ClientTest, AWaitSurvivesANodeThatIsAwayForAMoment) {
-  answer({problem(503, "the store is away"), {.body = task("completed")}});
+TEST_F(ClientTest, WatchRetriesWhileTheNodeIsUnavailable) {
+  respond({problem(503, "the store is away"), {.body = task("completed")}});
   EXPECT_EQ(terminal_.type({"task", "watch", kId}).exit_code, kDone);
-  answer({problem(404, "there is no such task")});
+  respond({problem(404, "there is no such task")});
   EXPECT_EQ(terminal_.type({"task", "watch", kId}).exit_code, kFailed);
 }
 
-TEST_F(ClientTest, ATerminalHasABarAndALogHasNot) {
+TEST_F(ClientTest, WatchDrawsABarOnATerminalOnly) {
   terminal_.err_is_terminal = true;
-  answer({{.body = task("running")}, {.body = task("completed")}});
+  respond({{.body = task("running")}, {.body = task("completed")}});
   const auto printed = terminal_.type({"task", "watch", kId});
   EXPECT_THAT(printed.err, HasSubstr("\r\x1b[K[#######-----------------------]  25 %  running on worker-7"));
   EXPECT_THAT(printed.out, Not(HasSubstr("\x1b")));
 }
 
-TEST(ProgressBar, StaysInItsBounds) {
+TEST(ProgressBar, StaysWithinItsBounds) {
   EXPECT_THAT(progress_bar({.state = "ready", .progress = 0}, 4), HasSubstr("[----]"));
   EXPECT_THAT(progress_bar({.state = "ready", .progress = 1}, 4), HasSubstr("[####]"));
   EXPECT_THAT(progress_bar({.state = "ready", .progress = -3}, 4), HasSubstr("[----]"));

@@ -10,7 +10,7 @@
 namespace horae::cli {
 namespace {
 
-// Fields that a newer node adds are passed over.
+// Ignores fields that it does not know: a newer node may add some.
 class Reader : public FieldReader {
  public:
   Reader(std::string_view json, std::initializer_list<std::string_view> known)
@@ -18,16 +18,12 @@ class Reader : public FieldReader {
 
   std::string word(std::string_view name) { return text(name).value_or(""); }
   std::int64_t count(std::string_view name) { return integer(name).value_or(0); }
-  std::string raw(std::string_view name) {
-    const auto bytes = json(name);
-    return bytes && *bytes != "null" ? std::string(*bytes) : "";
-  }
+  std::string raw(std::string_view name) { return std::string(present_json(name).value_or("")); }
 };
 
 Error unreadable(std::string_view what, const Error& fault) {
   return {ErrorCode::kInternal,
-          fmt::format("the node's answer is no {} that this program knows: {}; are both of the same version?", what,
-                      fault.message)};
+          fmt::format("cannot read the node's answer as a {}: {}; are both of the same version?", what, fault.message)};
 }
 
 template <typename T>
@@ -50,21 +46,30 @@ Result<std::vector<T>> read_all(const std::optional<std::vector<std::string_view
   return all;
 }
 
+std::vector<Member> members_of(std::string_view json) {
+  std::vector<Member> all;
+  const auto members = scan_object(json);
+  if (!members.ok()) return all;  // the caller's Reader says so
+  for (const JsonMember& member : *members) all.push_back({std::string(member.key), std::string(member.value)});
+  return all;
+}
+
 Result<HistoryReply> read_history_entry(std::string_view json) {
-  Reader reader(json, {"_typ", "worker", "time", "attempt", "progress"});
+  Reader reader(json, {"_typ", "worker", "time", "attempt", "progress", "detail"});
   return finish(reader, "history",
                 HistoryReply{.kind = reader.word("_typ"),
                              .worker = reader.word("worker"),
                              .time = reader.word("time"),
                              .attempt = reader.count("attempt"),
-                             .progress = reader.number("progress")});
+                             .progress = reader.number("progress"),
+                             .detail = reader.raw("detail")});
 }
 
-Result<std::string> read_task_error(std::string_view json) {
-  Reader reader(json, {"code", "description"});
-  const std::string code = reader.word("code");
-  const std::string description = reader.word("description");
-  return finish(reader, "error", description.empty() ? code : code + ": " + description);
+Result<ErrorReply> read_task_error(std::string_view json) {
+  Reader reader(json, {"code", "args", "description"});
+  return finish(
+      reader, "error",
+      ErrorReply{.code = reader.word("code"), .args = reader.raw("args"), .description = reader.word("description")});
 }
 
 Result<SchedulerReply::Work> read_work(std::string_view json) {
@@ -98,32 +103,38 @@ Result<NodeReply> read_node(std::string_view json) {
 
 }  // namespace
 
+std::string text_of(const Member& member) {
+  switch (kind_of(member.json)) {
+    case JsonKind::kNull:
+      return "";
+    case JsonKind::kString:
+      return unescape_json(member.json);
+    default:
+      return member.json;
+  }
+}
+
 Result<TaskReply> read_task(std::string_view json) {
-  Reader reader(json, {"id",       "key",        "queue",         "priority", "spec",           "state",
-                       "progress", "created_at", "updated_at",    "run_at",   "recurring",      "attempt",
-                       "tries",    "owner",      "lease_expires", "errors",   "max_attempts",   "started_at",
-                       "result",   "checkpoint", "cancel_reason", "history",  "history_omitted"});
+  Reader reader(json,
+                {"id", "key", "queue", "priority", "state", "progress", "updated_at", "run_at", "attempt", "tries",
+                 "max_attempts", "retry", "owner", "errors", "result", "cancel_reason", "history", "history_omitted"});
   for (const std::string_view name : {"id", "queue", "state"}) reader.require(name);
-  TaskReply task{.id = reader.word("id"),
+  TaskReply task{.members = members_of(json),
+                 .id = reader.word("id"),
                  .key = reader.word("key"),
                  .queue = reader.word("queue"),
                  .priority = reader.count("priority"),
-                 .spec = std::string(reader.json("spec").value_or("")),
                  .state = reader.word("state"),
                  .progress = reader.number("progress").value_or(0),
-                 .created_at = reader.word("created_at"),
                  .updated_at = reader.word("updated_at"),
                  .run_at = reader.word("run_at"),
-                 .recurring = reader.word("recurring"),
                  .attempt = reader.count("attempt"),
                  .tries = reader.count("tries"),
                  .max_attempts = reader.count("max_attempts"),
+                 .retry = members_of(reader.raw("retry")),
                  .owner = reader.word("owner"),
-                 .started_at = reader.word("started_at"),
-                 .lease_expires = reader.word("lease_expires"),
                  .errors = {},
                  .result = reader.raw("result"),
-                 .checkpoint = reader.raw("checkpoint"),
                  .cancel_reason = reader.word("cancel_reason"),
                  .history = {},
                  .history_omitted = reader.count("history_omitted")};

@@ -1,4 +1,5 @@
-// What a node answers, as far as people are shown it. Values that the client gave (specs, results) keep their bytes.
+// Answers of a node, read as far as the command line needs them. Values that a client gave (specs, results) keep their
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +13,49 @@
 
 namespace horae::cli {
 
+// A member of a JSON object.
+struct Member {
+  std::string name;
+  std::string json;  // its value
+};
+
+// The value as text: a string without its quotes, other values as they are; empty for null.
+std::string text_of(const Member& member);
+
 struct HistoryReply {
   std::string kind;
   std::string worker;
   std::string time;
   std::int64_t attempt = 0;
   std::optional<double> progress;
+  std::string detail;  // JSON; empty if absent
+};
+
+struct ErrorReply {
+  std::string code;
+  std::string args;  // a JSON object; empty if absent
+  std::string description;
 };
 
 struct TaskReply {
+  std::vector<Member> members;  // all of them, also those below and those that only a newer node sends
+
+  // Members that decide something here.
   std::string id;
   std::string key;  // empty where the node says null, as all below
   std::string queue;
   std::int64_t priority = 0;
-  std::string spec;
   std::string state;
   double progress = 0;
-  std::string created_at;
   std::string updated_at;
   std::string run_at;
-  std::string recurring;
   std::int64_t attempt = 0;
   std::int64_t tries = 0;
   std::int64_t max_attempts = 0;
+  std::vector<Member> retry;
   std::string owner;
-  std::string started_at;
-  std::string lease_expires;
-  std::vector<std::string> errors;  // "code: description"
+  std::vector<ErrorReply> errors;
   std::string result;
-  std::string checkpoint;
   std::string cancel_reason;
   std::vector<HistoryReply> history;
   std::int64_t history_omitted = 0;
@@ -66,10 +81,10 @@ Result<SubmitReply> read_submitted(std::string_view json);
 // The outcome for one of the ids of a cancel.
 struct CancelReply {
   std::string id;
-  std::string verdict;  // empty if it was not even tried
+  std::string verdict;  // empty if the node did not try it
   std::string state;
-  std::string problem;     // what is wrong, if it was refused
-  bool is_misuse = false;  // it was refused because this cannot be an id (400, 422)
+  std::string problem;     // why it was refused
+  bool is_misuse = false;  // it was refused because the text cannot be an id (400, 422)
 };
 Result<CancelReply> read_cancelled(std::string_view json);
 Result<std::vector<CancelReply>> read_cancel_outcomes(std::string_view json);
@@ -91,7 +106,7 @@ Result<QueueReply> read_queue(std::string_view json);  // counts are 0 in the an
 Result<std::vector<QueueReply>> read_queues(std::string_view json);
 
 struct SchedulerReply {
-  struct Work {  // what a slot does, or what waits for one
+  struct Work {  // a slot and its task, or a task that waits for a slot
     std::int64_t level = 0;
     bool is_internal = false;
     std::string state;
@@ -114,7 +129,7 @@ struct TokenReply {
   std::string role;
   std::vector<std::string> queues;
   std::string created_at;
-  std::string secret;  // only in the answer to its making
+  std::string secret;  // only in the answer that creates it
 };
 Result<TokenReply> read_token(std::string_view json);
 Result<std::vector<TokenReply>> read_tokens(std::string_view json);
@@ -146,10 +161,10 @@ struct NodeStatusReply {
 };
 Result<NodeStatusReply> read_node_status(std::string_view json);
 
-// "detail" of a problem document, or nothing if it is none.
+// The "detail" of a problem document; nothing if the text is not one.
 std::optional<std::string> read_problem(std::string_view json);
 
-// Whether a text is one JSON value; the error says where it is not.
+// Fails unless the text is one JSON value; the error names the byte.
 Result<void> check_json(std::string_view text);
 
 }  // namespace horae::cli

@@ -59,7 +59,7 @@ std::vector<Finding> examine(const Context& context, const DoctorFlags& flags, N
   const auto config = load_config(flags.config, context);
   if (!config.ok()) return {{Health::kBad, "configuration", in_one_line(config.error().message)}};
   std::vector<Finding> findings = {
-      {Health::kGood, "configuration", file ? *file + " and its values are in order" : "no file; the defaults hold"},
+      {Health::kGood, "configuration", file ? *file + " is valid" : "no file; using the defaults"},
       check_data_folder(config->data)};
   std::ranges::move(check_store(*config, context.clock), std::back_inserter(findings));
   std::ranges::move(check_node(client), std::back_inserter(findings));
@@ -73,7 +73,7 @@ int run_doctor(const Context& context, const DoctorFlags& flags) {
   if (flags.client.json) {
     print_json(context.console, findings);
   } else {
-    Table table({{"HEALTH"}, {"WHAT"}, {"HOW IT IS"}});
+    Table table({{"HEALTH"}, {"CHECK"}, {"DETAIL"}});
     for (const Finding& finding : findings) {
       table.add(
           {{std::string(word_of(finding.health)), colour_of_health(finding.health)}, {finding.what}, {finding.detail}});
@@ -87,13 +87,13 @@ int run_doctor(const Context& context, const DoctorFlags& flags) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Context& context) {
-  CLI::App* command = add_verb(app, "doctor", "Check configuration, data, store, clocks and node, and say what to do",
+  CLI::App& command = add_verb(app, "doctor", "Check configuration, data, store, clocks and node; print what to fix",
                                "  horae doctor\n"
                                "  horae doctor --store postgresql://horae@db/horae --node http://127.0.0.1:3369");
   const auto flags = std::make_shared<DoctorFlags>();
-  add_config_flags(*command, flags->config, {"data", "store", "postgres.allow_unsafe"});
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] { context.chosen = [&context, flags] { return run_doctor(context, *flags); }; });
+  add_config_flags(command, flags->config, {"data", "store", "postgres.allow_unsafe"});
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_doctor);
 }
 
 }  // namespace horae::cli

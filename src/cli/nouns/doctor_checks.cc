@@ -13,8 +13,8 @@
 #include "base/quote.h"
 #include "base/version.h"
 #include "cli/client/replies.h"
-#include "stores/postgres/postgres_store.h"
 #include "stores/postgres/connection/rights.h"
+#include "stores/postgres/postgres_store.h"
 #include "stores/sqlite/sqlite_store.h"
 
 namespace horae::cli {
@@ -27,17 +27,16 @@ constexpr Duration kLargestSkew = std::chrono::seconds(1);
 Finding schema_finding(const MigrationReport& report) {
   if (report.steps.empty()) return {Health::kGood, "schema", fmt::format("version {}, up to date", report.to)};
   return {Health::kNote, "schema",
-          fmt::format("version {}, this program knows {}: horae serve or horae migrate brings it there", report.from,
-                      report.to)};
+          fmt::format("version {}, this program needs {}: horae serve or horae migrate applies the migrations",
+                      report.from, report.to)};
 }
 
-// Leases and due times follow the store's clock alone; this machine's is in logs, and in ids and times that are made
-// here.
+// Leases and due times follow the store's clock alone; this machine's clock affects logs, and ids and times made here.
 Finding skew_finding(Store& store, const Clock& clock) {
   const Instant before = clock.wall_now();
   const auto page = store.tasks().list({.limit = 1});
   const Instant after = clock.wall_now();
-  if (!page.ok()) return {Health::kBad, "clock", "the store does not tell its time: " + page.error().message};
+  if (!page.ok()) return {Health::kBad, "clock", "the store's time cannot be read: " + page.error().message};
   const Duration skew =
       page->as_of < before ? before - page->as_of : std::max(Duration(0), Duration(page->as_of - after));
   if (skew <= kLargestSkew) {
@@ -61,7 +60,7 @@ Finding durability_finding(const Store& store, const Config& config) {
 
 constexpr std::size_t kShownRights = 3;
 
-// Who may do only some of it fails in the middle of something: at a migration, or at midnight when a new day begins.
+// A role with only some of the permissions fails later: at a migration, or at midnight, when a new partition is made.
 Finding rights_finding(const std::string& url) {
   const auto rights = look_up_postgres_rights(url);
   if (!rights.ok()) return {Health::kBad, "rights", rights.error().message};
@@ -73,12 +72,13 @@ Finding rights_finding(const std::string& url) {
                                        missing.begin() + std::min<std::ptrdiff_t>(kShownRights, std::ssize(missing)));
   return {
       Health::kBad, "rights",
-      fmt::format("role {} does not: {}{}; GRANT it that, or name the role that made the tables in the store's URL",
-                  rights->role, fmt::join(shown, "; "),
-                  missing.size() > kShownRights ? fmt::format("; and {} more", missing.size() - kShownRights) : "")};
+      fmt::format(
+          "role {} must be able to: {}{}; GRANT it that, or use the role that created the tables in the store's URL",
+          rights->role, fmt::join(shown, "; "),
+          missing.size() > kShownRights ? fmt::format("; and {} more", missing.size() - kShownRights) : "")};
 }
 
-// Opening would migrate, so it is done only where there is nothing to migrate.
+// Opening a store migrates it, so it is opened only if there is nothing to migrate.
 std::vector<Finding> check_postgres(const Config& config, const Clock& clock) {
   const auto report = migrate_postgres(config.store, true);
   if (!report.ok()) return {{Health::kBad, "store", report.error().message}};
@@ -98,14 +98,14 @@ std::vector<Finding> check_postgres(const Config& config, const Clock& clock) {
 
 std::vector<Finding> check_sqlite(const std::string& url) {
   const std::string path = url.substr(kSqliteScheme.size());
-  if (url == kSqliteMemory) return {{Health::kNote, "store", "is in memory: it is gone when the node stops"}};
+  if (url == kSqliteMemory) return {{Health::kNote, "store", "is in memory: it is lost when the node stops"}};
   std::error_code failed;
   if (!fs::exists(path, failed)) {
-    return {{Health::kNote, "store", fmt::format("{} is not there yet: horae serve makes it", path)}};
+    return {{Health::kNote, "store", fmt::format("{} does not exist yet: horae serve creates it", path)}};
   }
   const auto report = migrate_sqlite(url, true);
   if (!report.ok() && report.error().code == ErrorCode::kConflict) {
-    return {{Health::kGood, "store", path + " is in use by a node, so it is left alone"}};
+    return {{Health::kGood, "store", path + " is in use by a node; not checked"}};
   }
   if (!report.ok()) return {{Health::kBad, "store", report.error().message}};
   return {{Health::kGood, "store", path + " opens, and no node uses it"},
@@ -118,18 +118,18 @@ std::vector<Finding> check_sqlite(const std::string& url) {
 Finding check_data_folder(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    return {Health::kNote, "data", fmt::format("{} is not there yet: horae serve makes it where it needs it", path)};
+    return {Health::kNote, "data", fmt::format("{} does not exist yet: horae serve creates it if needed", path)};
   }
   if (!S_ISDIR(status.st_mode)) return {Health::kBad, "data", path + " is not a folder: remove it, or set data"};
   if (::access(path.c_str(), W_OK | X_OK) != 0) {
     return {Health::kBad, "data",
-            fmt::format("this user cannot write to {}: give it to whom the node runs as, or set data", path)};
+            fmt::format("this user cannot write to {}: change its owner to the user of the node, or set data", path)};
   }
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return {Health::kNote, "data",
-            fmt::format("other users can look into {} (mode {:o}): chmod 700 {}", path, status.st_mode & 0777U, path)};
+            fmt::format("other users can read {} (mode {:o}): chmod 700 {}", path, status.st_mode & 0777U, path)};
   }
-  return {Health::kGood, "data", path + " is writable, and closed to others"};
+  return {Health::kGood, "data", path + " is writable, and private to this user"};
 }
 
 std::vector<Finding> check_store(const Config& config, const Clock& clock) {
@@ -137,14 +137,14 @@ std::vector<Finding> check_store(const Config& config, const Clock& clock) {
   return check_sqlite(config.store);
 }
 
-// Whether the node lets its caller in.
+// Whether the node accepts the token of this user.
 Finding check_access(NodeClient& client) {
-  const auto asked = client.get("/v1/scheduler");
-  if (asked.ok()) return {Health::kGood, "access", "it answers questions of this user"};
-  if (asked.error().code == ErrorCode::kForbidden) {
-    return {Health::kNote, "access", "the token is valid, but not for all: " + asked.error().message};
+  const auto called = client.get("/v1/scheduler");
+  if (called.ok()) return {Health::kGood, "access", "the node accepts calls of this user"};
+  if (called.error().code == ErrorCode::kForbidden) {
+    return {Health::kNote, "access", "the token is valid, but not for everything: " + called.error().message};
   }
-  return {Health::kBad, "access", asked.error().message};
+  return {Health::kBad, "access", called.error().message};
 }
 
 std::vector<Finding> check_node(NodeClient& client) {
@@ -158,14 +158,14 @@ std::vector<Finding> check_node(NodeClient& client) {
   if (!status.ok()) return {{Health::kBad, "node", status.error().message}};
   std::vector<Finding> findings;
   if (status->version == version()) {
-    findings.push_back({Health::kGood, "node", fmt::format("{} answers, version {}", client.node(), status->version)});
-  } else {
     findings.push_back(
-        {Health::kNote, "node",
-         fmt::format("{} is of version {}, this program of {}", client.node(), status->version, version())});
+        {Health::kGood, "node", fmt::format("{} is running, version {}", client.node(), status->version)});
+  } else {
+    findings.push_back({Health::kNote, "node",
+                        fmt::format("{} has version {}, this program {}", client.node(), status->version, version())});
   }
   const auto ready = client.get("/readyz");
-  findings.push_back(ready.ok() ? Finding{Health::kGood, "readiness", "it can serve requests"}
+  findings.push_back(ready.ok() ? Finding{Health::kGood, "readiness", "the node can serve requests"}
                                 : Finding{Health::kBad, "readiness", ready.error().message});
   if (ready.ok()) findings.push_back(check_access(client));
   return findings;

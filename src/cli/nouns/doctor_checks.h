@@ -1,4 +1,4 @@
-// What `horae doctor` looks at. Nothing is changed by looking.
+// The checks of `horae doctor`. They change nothing.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@ enum class Health { kGood, kNote, kBad };
 struct Finding {
   Health health = Health::kGood;
   std::string what;    // "store"
-  std::string detail;  // how it is, and what to do if it is not good
+  std::string detail;  // the state, and what to fix unless it is good
 };
 
-// The folder of the data: it exists, is ours to write and nobody else's to read.
+// The data folder: exists, is writable by this user, and not readable by other users.
 Finding check_data_folder(const std::string& path);
 
-// The store: that it opens, the rights there, its schema, its durability, and its clock against ours. Several findings,
-// or one if it cannot be reached. A store that a node holds, or that is not there yet, is left alone.
+// The store: reachable, permissions, schema, durability, clock skew. Several findings, or one if it cannot be reached.
+// Does not touch an embedded store that a node uses or that does not exist yet.
 std::vector<Finding> check_store(const Config& config, const Clock& clock);
 
-// Whether a node answers, is ready, and is of this version.
+// The node: reachable, ready, accepts this user, and of this version.
 std::vector<Finding> check_node(NodeClient& client);
 
 }  // namespace horae::cli

@@ -1,4 +1,4 @@
-// The doctor at a PostgreSQL of its own.
+// The doctor on PostgreSQL.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@ class DoctorOnPostgres : public ::testing::Test {
   TestTerminal terminal_;
 };
 
-TEST_F(DoctorOnPostgres, ChangesNothingAndThenFindsAllInOrder) {
+TEST_F(DoctorOnPostgres, ChangesNothingAndReportsAGoodStore) {
   testing::PostgresServer server({.durable = true, .settings = {}});
   const auto fresh = terminal_.type({"doctor", "--store", server.url()});
   EXPECT_EQ(fresh.exit_code, kDone) << fresh.out;
-  EXPECT_THAT(fresh.out, HasSubstr("horae migrate brings it there"));
+  EXPECT_THAT(fresh.out, HasSubstr("horae migrate applies the migrations"));
   EXPECT_EQ(server.run_sql("SELECT to_regclass('task') IS NULL"), "t");
 
   ASSERT_EQ(terminal_.type({"migrate", "--store", server.url()}).exit_code, kDone);
@@ -36,27 +36,27 @@ TEST_F(DoctorOnPostgres, ChangesNothingAndThenFindsAllInOrder) {
                                HasSubstr("0 synchronous standbys"), HasSubstr("within 1s of the store's")));
 }
 
-TEST_F(DoctorOnPostgres, FindsARoleThatMayNotCreateOrWrite) {
+TEST_F(DoctorOnPostgres, ReportsMissingPermissionsOfTheRole) {
   testing::PostgresServer server({.durable = true, .settings = {}});
   server.run_sql("CREATE ROLE guest LOGIN");
   const std::string url = "postgresql://guest@127.0.0.1:" + std::to_string(server.port()) + "/horae";
   const auto empty = terminal_.type({"doctor", "--store", url});  // only owners may create in public
   EXPECT_EQ(empty.exit_code, kFailed);
-  EXPECT_THAT(empty.out, HasSubstr("role guest does not: create tables in schema public"));
+  EXPECT_THAT(empty.out, HasSubstr("role guest must be able to: create tables in schema public"));
 
   ASSERT_EQ(terminal_.type({"migrate", "--store", server.url()}).exit_code, kDone);
   server.run_sql("GRANT ALL ON SCHEMA public TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest");
   const auto readable = terminal_.type({"doctor", "--store", url});
   EXPECT_EQ(readable.exit_code, kFailed);
-  EXPECT_THAT(readable.out, AllOf(HasSubstr("role guest does not: own table "), HasSubstr("which is of horae"),
+  EXPECT_THAT(readable.out, AllOf(HasSubstr("role guest must be able to: own table "), HasSubstr("which is of horae"),
                                   HasSubstr(" more; GRANT it that"), Not(HasSubstr("create tables"))));
 
-  server.run_sql("GRANT horae TO guest");  // who is a member of the owner may do what the owner may
+  server.run_sql("GRANT horae TO guest");  // a member of the owner has the owner's permissions
   const auto member = terminal_.type({"doctor", "--store", url});
   EXPECT_EQ(member.exit_code, kDone) << member.out;
 }
 
-// A machine whose clock somebody has set wrong.
+// The clock of a machine that is set wrong.
 class WrongClock final : public Clock {
  public:
   explicit WrongClock(Duration off) : off_(off) {}
@@ -68,7 +68,7 @@ class WrongClock final : public Clock {
   const Duration off_;
 };
 
-TEST_F(DoctorOnPostgres, NotesAClockThatIsNotTheStores) {
+TEST_F(DoctorOnPostgres, NotesClockSkew) {
   testing::PostgresServer server({.durable = true, .settings = {}});
   ASSERT_EQ(terminal_.type({"migrate", "--store", server.url()}).exit_code, kDone);
   const WrongClock ahead(std::chrono::hours(1));
@@ -82,7 +82,7 @@ TEST_F(DoctorOnPostgres, NotesAClockThatIsNotTheStores) {
               HasSubstr(" behind the store's: set both by NTP"));
 }
 
-TEST_F(DoctorOnPostgres, FindsAServerThatIsNotDurable) {
+TEST_F(DoctorOnPostgres, ReportsAServerThatIsNotDurable) {
   testing::PostgresServer server({.durable = false, .settings = {}});
   ASSERT_EQ(terminal_.type({"migrate", "--store", server.url()}).exit_code, kDone);
   const auto printed = terminal_.type({"doctor", "--store", server.url()});
@@ -94,7 +94,7 @@ TEST_F(DoctorOnPostgres, FindsAServerThatIsNotDurable) {
   EXPECT_THAT(allowed.out, HasSubstr("these may be off"));
 }
 
-TEST_F(DoctorOnPostgres, SaysThatTheServerIsAwayWithoutAPassword) {
+TEST_F(DoctorOnPostgres, ReportsAnUnreachableServerWithoutThePassword) {
   testing::PostgresServer server({.durable = false, .settings = {}});
   server.stop();
   const auto printed = terminal_.type(

@@ -1,4 +1,4 @@
-// The man page, made from the tree of commands, and the hidden command that prints what `make docs` writes.
+// horae manual page, configuration (hidden): prints the documents that are generated from the program, for `make docs`.
 
 #include <fmt/format.h>
 
@@ -7,12 +7,13 @@
 
 #include "app/config.h"
 #include "base/version.h"
+#include "cli/command_tree.h"
 #include "cli/commands.h"
 
 namespace horae::cli {
 namespace {
 
-// Text as roff: backslashes and hyphens are meant, and no line is a request.
+// Text as roff: escapes backslashes and hyphens, and lines that would be read as requests.
 std::string roff(std::string_view text) {
   std::string result;
   bool at_start = true;
@@ -28,16 +29,6 @@ std::string roff(std::string_view text) {
     at_start = c == '\n';
   }
   return result;
-}
-
-bool is_hidden(const CLI::App& app) { return app.get_group().empty(); }
-
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  std::vector<const CLI::App*> all;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!is_hidden(*command)) all.push_back(command);
-  }
-  return all;
 }
 
 std::string option_title(const CLI::Option& option) {
@@ -57,7 +48,7 @@ std::string synopsis(const CLI::App& command, const std::string& path) {
   return line + " [\\fIOPTIONS\\fR]";
 }
 
-// The options that a command shares with others are told once.
+// Options that many commands share have a section of their own.
 bool is_common(const CLI::Option& option) {
   for (const std::string_view name : {"help", "node", "json", "timeout", "token", "ca"}) {
     if (option.check_lname(std::string(name))) return true;
@@ -84,7 +75,7 @@ std::string examples_text(const CLI::App& command) {
 }
 
 std::string command_text(const CLI::App& command, const std::string& path) {
-  const auto verbs = commands_of(command);
+  const auto verbs = visible_commands(command);
   if (verbs.empty()) {
     return fmt::format(".SS {}\n{}\n.br\n{}.\n{}{}", roff(path), synopsis(command, path),
                        roff(command.get_description()), options_text(command), examples_text(command));
@@ -99,9 +90,9 @@ horae \- a persistent, distributed task scheduler
 .SH SYNOPSIS
 \fBhorae\fR \fICOMMAND\fR [\fIOPTIONS\fR]
 .SH DESCRIPTION
-Horae makes work happen at its time, in order of importance, on a worker that is alive, and never loses it.
-\fBhorae serve\fR runs a node; \fBtask\fR, \fBqueue\fR, \fBscheduler\fR and \fBtoken\fR ask a node over HTTP;
-\fBmigrate\fR and \fBdoctor\fR look after its store.
+Horae runs work at its time, in order of importance, on a live worker, and never loses it.
+\fBhorae serve\fR runs a node; \fBtask\fR, \fBqueue\fR, \fBscheduler\fR, \fBnode\fR and \fBtoken\fR call a node over HTTP;
+\fBmigrate\fR and \fBdoctor\fR maintain its store.
 .PP
 Durations are written like 50ms, 10s or 1h30m, times like 2030\-01\-01T06:00:00Z.
 .SH COMMANDS
@@ -110,51 +101,51 @@ Durations are written like 50ms, 10s or 1h30m, times like 2030\-01\-01T06:00:00Z
 constexpr std::string_view kEnd = R"(.SH COMMON OPTIONS
 .TP
 \fB\-\-node\fR \fIURL\fR
-The node to ask. By default the one that \fBHORAE_NODE\fR names, else http://127.0.0.1:3369.
+Node to call. Default: \fBHORAE_NODE\fR, else http://127.0.0.1:3369.
 .TP
 \fB\-\-timeout\fR \fIDURATION\fR
-How long to wait for an answer, 30s by default.
+Timeout of a call. Default: 30s.
 .TP
 \fB\-\-json\fR
-Print the node's answer as it is, for programs; also a refusal, which is a problem document (RFC 9457).
+Print the node's JSON unchanged, for programs. A refusal is a problem document (RFC 9457).
 .TP
 \fB\-\-token\fR \fISECRET\fR
-The secret of a token, for a node that wants to know who calls. By default what \fBHORAE_TOKEN\fR says, which is better:
-other users of this machine see command lines.
+Secret of a token, for a node that requires authentication. Default: \fBHORAE_TOKEN\fR, which is safer, since other users
+of this machine can see command lines.
 .TP
 \fB\-\-ca\fR \fIFILE\fR
-Certificates (PEM) of those who vouch for an https:// node. By default the file that \fBHORAE_CA\fR names, else those that
-the system trusts.
+CA certificates (PEM) to trust for an https:// node. Default: the file that \fBHORAE_CA\fR names, else the system's.
 .TP
 \fB\-\-help\fR
-Explain a command.
+Show the help of a command.
 .SH EXIT STATUS
 .TP
 \fB0\fR
-It is done.
+Done.
 .TP
 \fB1\fR
-It was refused as things are (there is no such task, it had ended, the token is not for this), or it failed.
+The request was refused in the present state (the task does not exist or has ended, the token lacks the permission), or
+it failed.
 .TP
 \fB2\fR
-The command line cannot be read, or the node finds that what it says cannot be meant (a priority of 300; over HTTP this
-is 400, 413 or 422): nothing was done, and the same command will not succeed later.
+The command line is invalid, or the node refuses a value as invalid (a priority of 300; over HTTP this is 400, 413 or
+422): nothing was done, and the same command will not succeed later.
 .TP
 \fB3\fR
-The task that was waited for did not complete: it was aborted or cancelled, or the time was over.
+The task that was waited for did not complete: it was aborted or cancelled, or the time limit was reached.
 .TP
 \fB4\fR
-The node or its store is away, or a limit is reached for now: the same command may succeed later.
+The node or its store is unavailable, or a limit is reached for now: the same command may succeed later.
 .SH ENVIRONMENT
 .TP
 \fBHORAE_NODE\fR
-The node that commands ask.
+The node that commands call.
 .TP
 \fBHORAE_TOKEN\fR
-The secret of the token that commands show to it.
+The secret of the token that commands send to it.
 .TP
 \fBHORAE_CA\fR
-Certificates of those who vouch for an https:// node.
+CA certificates to trust for an https:// node.
 .TP
 \fBHORAE_CONFIG\fR
 The configuration file of \fBserve\fR, \fBmigrate\fR and \fBdoctor\fR.
@@ -163,7 +154,7 @@ The configuration file of \fBserve\fR, \fBmigrate\fR and \fBdoctor\fR.
 Each setting: \fBHORAE_SLOTS_COUNT\fR for \fBslots.count\fR.
 .TP
 \fBNO_COLOR\fR
-If it is set, nothing is coloured.
+If set, disables colours.
 .SH FILES
 .TP
 \fIhorae.toml\fR
@@ -178,21 +169,21 @@ The data of a node on its embedded store.
 std::string manual_page(const CLI::App& app) {
   std::string text = fmt::format(".TH HORAE 1 \"\" \"horae {}\" \"User Commands\"\n", version());
   text += kBeginning;
-  for (const CLI::App* command : commands_of(app)) text += command_text(*command, "horae " + command->get_name());
+  for (const CLI::App* command : visible_commands(app)) text += command_text(*command, "horae " + command->get_name());
   return text + std::string(kEnd);
 }
 
-void add_manual_command(CLI::App& app, Context& context) {
-  CLI::App* noun = app.add_subcommand("manual", "Print generated documents")->group("");
-  noun->require_subcommand(1);
-  noun->add_subcommand("page", "docs/reference/horae.1")->callback([&app, &context] {
-    context.chosen = [&app, &context] {
+void add_manual_commands(CLI::App& app, Context& context) {
+  CLI::App& noun = add_noun(app, "manual", "Print generated documents");
+  noun.group("");
+  add_verb(noun, "page", "Print the man page", "").callback([&app, &context] {
+    context.action = [&app, &context] {
       context.console.out << manual_page(app);
       return kDone;
     };
   });
-  noun->add_subcommand("configuration", "docs/reference/configuration.md")->callback([&context] {
-    context.chosen = [&context] {
+  add_verb(noun, "configuration", "Print the reference of the settings", "").callback([&context] {
+    context.action = [&context] {
       context.console.out << configuration_document();
       return kDone;
     };

@@ -9,8 +9,8 @@
 
 #include "base/json_text.h"
 #include "cli/client/client.h"
-#include "cli/commands.h"
 #include "cli/client/replies.h"
+#include "cli/commands.h"
 #include "cli/terminal/table.h"
 
 namespace horae::cli {
@@ -36,7 +36,7 @@ Result<int> show_queues(const Console& console, const std::string& reply) {
   const auto queues = read_queues(reply);
   if (!queues.ok()) return queues.error();
   if (queues->empty()) {
-    console.out << "There are no queues yet; one comes with its first task.\n";
+    console.out << "There are no queues yet; submitting a task creates its queue.\n";
     return kDone;
   }
   Table table({{"QUEUE"},
@@ -100,70 +100,65 @@ int run_set(const Context& context, const QueueFlags& flags) {
       show_settings);
 }
 
+int run_list(const Context& context, const QueueFlags& flags) {
+  return run_call(
+      context, "queue list", flags.client, [](NodeClient& node) { return node.get("/v1/queues"); }, show_queues);
+}
+
 // queue pause, queue resume.
-CLI::App* add_switch(CLI::App& noun, Context& context, const std::string& verb, const std::string& help,
+CLI::App& add_switch(CLI::App& noun, Context& context, const std::string& verb, const std::string& help,
                      const std::shared_ptr<QueueFlags>& flags) {
-  CLI::App* command = add_verb(noun, verb, help, fmt::format("  horae queue {} mail", verb));
-  command->add_option("QUEUE", flags->queue, "Its name")->required()->type_name("");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags, verb] {
-    context.chosen = [&context, flags, verb] {
-      const auto ask = [&](NodeClient& node) {
-        return flags->create ? node.patch(path_of(*flags), R"({"paused":true})")
-                             : node.post(path_of(*flags, "/" + verb));
-      };
-      return run_call(
-          context, "queue " + verb, flags->client, [&](NodeClient& node) { return in_flags(ask(node), kQueueFlags); },
-          show_settings);
+  CLI::App& command = add_verb(noun, verb, help, fmt::format("  horae queue {} mail", verb));
+  command.add_option("QUEUE", flags->queue, "Name of the queue")->required()->type_name("");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, [verb](const Context& environment, const QueueFlags& given) {
+    const auto call = [&](NodeClient& node) {
+      return given.create ? node.patch(path_of(given), R"({"paused":true})") : node.post(path_of(given, "/" + verb));
     };
+    return run_call(
+        environment, "queue " + verb, given.client, [&](NodeClient& node) { return in_flags(call(node), kQueueFlags); },
+        show_settings);
   });
   return command;
 }
 
 void add_pause(CLI::App& noun, Context& context) {
   const auto flags = std::make_shared<QueueFlags>();
-  CLI::App* command =
-      add_switch(noun, context, "pause", "Give out no more tasks of a queue; those that run go on", flags);
-  command->add_flag("--create", flags->create,
-                    "Make the queue if it is new, so that it is paused from its first task on");
+  CLI::App& command =
+      add_switch(noun, context, "pause", "Stop handing out a queue's tasks; running tasks continue", flags);
+  command.add_flag("--create", flags->create, "Create the queue if it is new, paused before its first task");
 }
 
 void add_list(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "list", "All queues with their settings, counts and oldest wait",
+  CLI::App& command = add_verb(noun, "list", "List queues with settings, counts and oldest wait",
                                "  horae queue list\n  horae queue list --json | jq '.queues[].name'");
   const auto flags = std::make_shared<QueueFlags>();
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] {
-    context.chosen = [&context, flags] {
-      return run_call(
-          context, "queue list", flags->client, [](NodeClient& node) { return node.get("/v1/queues"); }, show_queues);
-    };
-  });
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_list);
 }
 
 void add_set(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "set", "Change settings of a queue, which is made if it is new",
+  CLI::App& command = add_verb(noun, "set", "Change settings of a queue; creates the queue if it is new",
                                "  horae queue set mail --retention 24h\n  horae queue set mail --ageing-rate 0");
   const auto flags = std::make_shared<QueueFlags>();
-  command->add_option("QUEUE", flags->queue, "Its name")->required()->type_name("");
+  command.add_option("QUEUE", flags->queue, "Name of the queue")->required()->type_name("");
   command
-      ->add_option("--ageing-rate", flags->ageing_rate,
-                   "Points of priority that a ready task gains each second; 0 is strict")
+      .add_option("--ageing-rate", flags->ageing_rate,
+                  "Priority points that a ready task gains per second; 0 is strict priority")
       ->type_name("NUMBER");
-  command->add_option("--retention", flags->retention, "How long finished tasks are kept")->type_name("DURATION");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] { context.chosen = [&context, flags] { return run_set(context, *flags); }; });
+  command.add_option("--retention", flags->retention, "How long to keep finished tasks")->type_name("DURATION");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_set);
 }
 
 }  // namespace
 
 void add_queue_commands(CLI::App& app, Context& context) {
-  CLI::App* noun = app.add_subcommand("queue", "Queues: list, pause, resume, set");
-  noun->require_subcommand(1);
-  add_list(*noun, context);
-  add_pause(*noun, context);
-  add_switch(*noun, context, "resume", "Give out tasks of a queue again", std::make_shared<QueueFlags>());
-  add_set(*noun, context);
+  CLI::App& noun = add_noun(app, "queue", "Inspect and configure queues");
+  add_list(noun, context);
+  add_pause(noun, context);
+  add_switch(noun, context, "resume", "Hand out a queue's tasks again", std::make_shared<QueueFlags>());
+  add_set(noun, context);
 }
 
 }  // namespace horae::cli

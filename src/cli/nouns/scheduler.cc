@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "cli/client/client.h"
-#include "cli/commands.h"
 #include "cli/client/replies.h"
+#include "cli/commands.h"
 #include "cli/terminal/table.h"
 
 namespace horae::cli {
@@ -33,7 +33,7 @@ Result<int> show_status(const Console& console, const std::string& reply) {
   if (!status.ok()) return status.error();
   Fields fields;
   fields.add("scheduler", status->running ? "running" : "stopped", status->running ? Colour::kGreen : Colour::kYellow);
-  fields.add("workers that wait", std::to_string(status->waiting_workers));
+  fields.add("waiting workers", std::to_string(status->waiting_workers));
   fields.add("backlog", std::to_string(status->backlog.size()));
   fields.print(console);
   show_work(console, "SLOT", status->slots);
@@ -50,31 +50,28 @@ Result<int> show_change(const Console& console, const std::string& reply) {
   return kDone;
 }
 
-void add(CLI::App& noun, Context& context, const std::string& verb, const std::string& help, const Ask& ask,
+void add(CLI::App& noun, Context& context, const std::string& verb, const std::string& help, const Call& call,
          Show show) {
-  CLI::App* command = add_verb(noun, verb, help, "  horae scheduler " + verb);
+  CLI::App& command = add_verb(noun, verb, help, "  horae scheduler " + verb);
   const auto options = std::make_shared<ClientOptions>();
-  add_client_options(*command, *options);
-  command->callback([&context, options, verb, ask, show] {
-    context.chosen = [&context, options, verb, ask, show] {
-      return run_call(context, "scheduler " + verb, *options, ask, show);
-    };
+  add_client_options(command, *options);
+  set_action(command, context, options, [verb, call, show](const Context& environment, const ClientOptions& client) {
+    return run_call(environment, "scheduler " + verb, client, call, show);
   });
 }
 
 }  // namespace
 
 void add_scheduler_commands(CLI::App& app, Context& context) {
-  CLI::App* noun = app.add_subcommand("scheduler", "Whether tasks are given out: status, start, stop");
-  noun->require_subcommand(1);
+  CLI::App& noun = add_noun(app, "scheduler", "Control whether tasks are handed out");
   add(
-      *noun, context, "status", "Whether tasks are given out, and how the node's own slots stand",
+      noun, context, "status", "Show whether tasks are handed out, and the node's own slots",
       [](NodeClient& node) { return node.get("/v1/scheduler"); }, show_status);
   add(
-      *noun, context, "start", "Give out tasks again, on all nodes",
+      noun, context, "start", "Hand out tasks again, on all nodes",
       [](NodeClient& node) { return node.post("/v1/scheduler/start"); }, show_change);
   add(
-      *noun, context, "stop", "Give out no more tasks on any node until it is started again; running ones go on",
+      noun, context, "stop", "Stop handing out tasks on all nodes until started again; running tasks continue",
       [](NodeClient& node) { return node.post("/v1/scheduler/stop"); }, show_change);
 }
 

@@ -1,4 +1,4 @@
-// horae task get, list, cancel, watch, explain; submit is beside it.
+// horae task get, list, cancel, explain. submit and watch have files of their own.
 
 #include <fmt/format.h>
 
@@ -7,14 +7,13 @@
 #include <memory>
 #include <ostream>
 
-#include "base/duration.h"
 #include "base/json_text.h"
 #include "cli/client/client.h"
-#include "cli/commands.h"
 #include "cli/client/replies.h"
+#include "cli/commands.h"
 #include "cli/nouns/task_submit.h"
 #include "cli/nouns/task_view.h"
-#include "cli/nouns/watch.h"
+#include "cli/nouns/task_watch.h"
 
 namespace horae::cli {
 namespace {
@@ -52,15 +51,16 @@ int run_get(const Context& context, const GetFlags& flags) {
 }
 
 void add_get(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "get", "All about one task",
+  CLI::App& command = add_verb(noun, "get", "Show one task",
                                "  horae task get 0190f7c2-0a1b-7c3d-8e4f-0123456789ab\n"
                                "  horae task get --queue reports --key report-2030 --json");
   const auto flags = std::make_shared<GetFlags>();
-  command->add_option("ID", flags->id, "Its id")->type_name("");
-  command->add_option("--queue", flags->queue, "Instead of an id: its queue")->type_name("QUEUE");
-  command->add_option("--key", flags->key, "and its key")->type_name("TEXT");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] { context.chosen = [&context, flags] { return run_get(context, *flags); }; });
+  command.add_option("ID", flags->id, "Id of the task")->type_name("");
+  command.add_option("--queue", flags->queue, "Instead of an ID, with --key: the queue of the task")
+      ->type_name("QUEUE");
+  command.add_option("--key", flags->key, "Instead of an ID, with --queue: the key of the task")->type_name("TEXT");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_get);
 }
 
 // ---- list ----
@@ -105,23 +105,26 @@ int run_list(const Context& context, const ListFlags& flags) {
 }
 
 void add_list(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "list", "Tasks, page by page, the newest first",
+  CLI::App& command = add_verb(noun, "list", "List tasks page by page, newest first",
                                "  horae task list --state running\n"
                                "  horae task list --queue mail --state completed,aborted --limit 20");
   const auto flags = std::make_shared<ListFlags>();
   command
-      ->add_option("--state", flags->state,
-                   "scheduled, ready, running, completed, aborted, cancelled, or several with commas between")
+      .add_option(
+          "--state", flags->state,
+          "Only tasks in these states, comma-separated: scheduled, ready, running, completed, aborted, cancelled")
       ->type_name("STATES");
-  command->add_option("--queue", flags->queue, "Of this queue only")->type_name("QUEUE");
-  command->add_option("--owner", flags->owner, "Of this worker only; needs --state running, or --from and --before")
+  command.add_option("--queue", flags->queue, "Only tasks of this queue")->type_name("QUEUE");
+  command
+      .add_option("--owner", flags->owner, "Only tasks of this worker; needs --state running, or --from and --before")
       ->type_name("WORKER");
-  command->add_option("--from", flags->from, "Submitted then or later")->type_name("TIME");
-  command->add_option("--before", flags->before, "Submitted earlier than this")->type_name("TIME");
-  command->add_option("--limit", flags->limit, "Tasks of one page, 1 to 1000 (default: 100)")->type_name("NUMBER");
-  command->add_option("--cursor", flags->cursor, "As the page before says at its end")->type_name("TEXT");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] { context.chosen = [&context, flags] { return run_list(context, *flags); }; });
+  command.add_option("--from", flags->from, "Only tasks submitted at this time or later")->type_name("TIME");
+  command.add_option("--before", flags->before, "Only tasks submitted before this time")->type_name("TIME");
+  command.add_option("--limit", flags->limit, "Tasks per page, 1 to 1000 (default: 100)")->type_name("NUMBER");
+  command.add_option("--cursor", flags->cursor, "Next page: the cursor at the end of the previous one")
+      ->type_name("TEXT");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_list);
 }
 
 // ---- cancel ----
@@ -148,8 +151,8 @@ std::string cancel_body(const CancelFlags& flags) {
 
 constexpr std::array kCancelFlags = {FlagOfField{"ids", "ID"}, FlagOfField{"reason", "--reason"}};
 
-// One that was refused makes the command fail, although the others are cancelled. It is misused only if nothing could
-// be read of it.
+// One refused task makes the command fail, although the rest are cancelled. It is misuse only if none of the ids was
+// valid.
 Result<int> show_cancelled(const Console& console, const std::string& reply) {
   const auto outcomes = read_cancel_outcomes(reply);
   if (!outcomes.ok()) return outcomes.error();
@@ -158,7 +161,7 @@ Result<int> show_cancelled(const Console& console, const std::string& reply) {
   for (const CancelReply& outcome : *outcomes) {
     if (outcome.problem.empty()) {
       console.out << fmt::format("task {} is cancelled{}\n", printable(outcome.id),
-                                 outcome.verdict == "repeated" ? " (it was before)" : "");
+                                 outcome.verdict == "repeated" ? " (already before)" : "");
     } else {
       console.err << fmt::format("horae task cancel: {}\n", printable(outcome.problem));
       if (!is_misused) exit_code = kFailed;
@@ -167,57 +170,29 @@ Result<int> show_cancelled(const Console& console, const std::string& reply) {
   return exit_code;
 }
 
+int run_cancel(const Context& context, const CancelFlags& flags) {
+  return run_call(
+      context, "task cancel", flags.client,
+      [&flags](NodeClient& node) { return in_flags(node.post("/v1/tasks/cancel", cancel_body(flags)), kCancelFlags); },
+      show_cancelled);
+}
+
 void add_cancel(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "cancel", "End tasks for good, whether they run or wait",
+  CLI::App& command = add_verb(noun, "cancel", "Cancel tasks for good, whether waiting or running",
                                "  horae task cancel 0190f7c2-0a1b-7c3d-8e4f-0123456789ab --reason 'no longer needed'");
   const auto flags = std::make_shared<CancelFlags>();
-  command->add_option("ID", flags->ids, "Their ids, 1000 at most")->required()->type_name("");
-  command->add_option("--reason", flags->reason, "Kept with each of them")->type_name("TEXT");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] {
-    context.chosen = [&context, flags] {
-      return run_call(
-          context, "task cancel", flags->client,
-          [&flags](NodeClient& node) {
-            return in_flags(node.post("/v1/tasks/cancel", cancel_body(*flags)), kCancelFlags);
-          },
-          show_cancelled);
-    };
-  });
-}
-
-// ---- watch ----
-
-struct WatchFlags {
-  ClientOptions client;
-  std::string id;
-  std::optional<std::string> limit;
-};
-
-int run_watch(const Context& context, const WatchFlags& flags) {
-  const auto limit = parse_duration(flags.limit.value_or("0s"));
-  auto client = NodeClient::open(context, flags.client);
-  if (!limit.ok()) {
-    return misuse(context, "task watch", {limit.error().code, "--wait-limit: " + limit.error().message});
-  }
-  if (!client.ok()) return misuse(context, "task watch", client.error());
-  return watch_task(context, "task watch", *client,
-                    {.id = escape_url(flags.id),
-                     .limit = flags.limit ? std::optional(*limit) : std::nullopt,
-                     .json = flags.client.json});
-}
-
-void add_watch(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "watch", "Wait until a task has ended; exit with 3 if it did not complete",
-                               "  horae task watch 0190f7c2-0a1b-7c3d-8e4f-0123456789ab --wait-limit 10m");
-  const auto flags = std::make_shared<WatchFlags>();
-  command->add_option("ID", flags->id, "Its id")->required()->type_name("");
-  command->add_option("--wait-limit", flags->limit, "How long to wait at most")->type_name("DURATION");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] { context.chosen = [&context, flags] { return run_watch(context, *flags); }; });
+  command.add_option("ID", flags->ids, "Ids of the tasks, at most 1000")->required()->type_name("");
+  command.add_option("--reason", flags->reason, "Reason to store with each task")->type_name("TEXT");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_cancel);
 }
 
 // ---- explain ----
+
+struct ExplainFlags {
+  ClientOptions client;
+  std::string id;
+};
 
 Result<int> show_reasons(const Console& console, const std::string& reply) {
   const auto explanation = read_explanation(reply);
@@ -230,33 +205,32 @@ Result<int> show_reasons(const Console& console, const std::string& reply) {
   return kDone;
 }
 
+int run_explain(const Context& context, const ExplainFlags& flags) {
+  const std::string path = "/v1/tasks/" + escape_url(flags.id) + "/explain";
+  return run_call(
+      context, "task explain", flags.client, [&path](NodeClient& node) { return in_flags(node.get(path), kGetFlags); },
+      show_reasons);
+}
+
 void add_explain(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "explain", "Why a task does not run, or how it ended",
+  CLI::App& command = add_verb(noun, "explain", "Explain why a task does not run, or how it ended",
                                "  horae task explain 0190f7c2-0a1b-7c3d-8e4f-0123456789ab");
-  const auto flags = std::make_shared<GetFlags>();
-  command->add_option("ID", flags->id, "Its id")->required()->type_name("");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] {
-    context.chosen = [&context, flags] {
-      const std::string path = "/v1/tasks/" + escape_url(flags->id) + "/explain";
-      return run_call(
-          context, "task explain", flags->client,
-          [&path](NodeClient& node) { return in_flags(node.get(path), kGetFlags); }, show_reasons);
-    };
-  });
+  const auto flags = std::make_shared<ExplainFlags>();
+  command.add_option("ID", flags->id, "Id of the task")->required()->type_name("");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_explain);
 }
 
 }  // namespace
 
 void add_task_commands(CLI::App& app, Context& context) {
-  CLI::App* noun = app.add_subcommand("task", "Tasks: submit, get, list, cancel, watch, explain");
-  noun->require_subcommand(1);
-  add_submit(*noun, context);
-  add_get(*noun, context);
-  add_list(*noun, context);
-  add_cancel(*noun, context);
-  add_watch(*noun, context);
-  add_explain(*noun, context);
+  CLI::App& noun = add_noun(app, "task", "Submit, inspect and cancel tasks");
+  add_submit(noun, context);
+  add_get(noun, context);
+  add_list(noun, context);
+  add_cancel(noun, context);
+  add_watch(noun, context);
+  add_explain(noun, context);
 }
 
 }  // namespace horae::cli

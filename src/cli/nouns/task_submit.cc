@@ -15,7 +15,7 @@
 #include "base/uuid.h"
 #include "cli/client/client.h"
 #include "cli/client/replies.h"
-#include "cli/nouns/watch.h"
+#include "cli/nouns/task_watch.h"
 #include "model/task.h"
 
 namespace horae::cli {
@@ -23,7 +23,7 @@ namespace {
 
 Error bad(std::string why) { return {ErrorCode::kMalformed, std::move(why)}; }
 
-// One byte more than is allowed, so that the excess is noticed.
+// Reads up to one byte more than the limit, so that the caller notices the excess.
 std::string read_all(std::istream& in) {
   std::string text(kMaxSpecBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -76,7 +76,7 @@ void add_retry(std::string& body, const NewTaskFlags& flags) {
   body += "}";
 }
 
-// What a node calls the flags.
+// The fields of the API that the flags set.
 std::vector<FlagOfField> fields_of(const NewTaskFlags& flags) {
   return {{"queue", "QUEUE"},
           {"spec", flags.sleep ? "--sleep" : "SPEC"},
@@ -99,7 +99,7 @@ struct SubmitFlags {
   std::optional<std::string> wait_limit;
 };
 
-// What flags cannot mean together.
+// Refuses combinations of flags that make no sense.
 Result<void> check_flags(const SubmitFlags& flags) {
   if (flags.task.spec.empty() == !flags.task.sleep) return bad("give either a SPEC or --sleep");
   if (flags.task.sleep) {
@@ -107,32 +107,33 @@ Result<void> check_flags(const SubmitFlags& flags) {
       return bad("--sleep: " + sleep.error().message);
   }
   if (flags.task.at && flags.task.in) return bad("give either --at or --in");
-  if (flags.wait && flags.task.every) return bad("--wait: a task that recurs does not end");
+  if (flags.wait && flags.task.every) return bad("--wait: a recurring task does not end");
   if (flags.task.retry_delay && !flags.task.retry) return bad("--retry-delay needs --retry");
   return {};
 }
 
 int misuse(const Context& context, const Error& error) { return misuse(context, "task submit", error); }
 
-// A lost answer leaves open whether the task is there; under its key or id it can be submitted again without harm. What
-// is counted from now is another time then, and so another request, unless it is named.
-Error with_way_back(Error error, const NewTaskFlags& flags, const std::string& id,
-                    const std::optional<std::string>& at) {
+// Appends how to repeat a failed submit. If the reply was lost, the task may have been stored; submitting it again
+// under the same key or id is idempotent. With --in, a repetition computes another time and so is another request,
+// unless it names the time.
+Error with_retry_hint(Error error, const NewTaskFlags& flags, const std::string& id,
+                      const std::optional<std::string>& at) {
   if (flags.in && error.code == ErrorCode::kConflict) {
-    error.message += " (--in counts from now, so it is another time in each command: name the time with --at)";
+    error.message += " (--in counts from now, so each command has another time: name the time with --at)";
   }
   if (!error.retryable()) return error;
   std::vector<std::string> changes;
   if (!id.empty()) changes.push_back("--id " + id);
   if (flags.in) changes.push_back(fmt::format("--at {} instead of --in", at.value_or("")));
-  error.message += changes.empty()
-                       ? " (the same command again makes no second task)"
-                       : fmt::format(" (the same command with {} makes no second task)", fmt::join(changes, " and "));
+  error.message += changes.empty() ? " (repeat the same command: it makes no second task)"
+                                   : fmt::format(" (repeat the command with {}: it makes no second task)",
+                                                 fmt::join(changes, " and "));
   return error;
 }
 
-// A task has a name of ours from the start, so that a lost answer can be mended. A key is one; an id beside it would
-// make each submit another request, and so a conflict.
+// The client chooses the id, so that a submit whose reply was lost can be repeated. A key serves the same purpose; with
+// a new id besides the key, each repetition would be another request, and so a conflict.
 std::string id_of(const Context& context, const NewTaskFlags& task) {
   if (task.id) return *task.id;
   if (task.key) return "";
@@ -144,7 +145,7 @@ Result<int> show_submitted(const Console& console, const std::string& reply) {
   const auto task = read_submitted(reply);
   if (!task.ok()) return task.error();
   console.out << fmt::format("task {} is {}{}\n", task->id, painted(console, colour_of(task->state), task->state),
-                             task->outcome == "present" ? " (it had been submitted before)" : "");
+                             task->outcome == "present" ? " (already submitted before)" : "");
   return kDone;
 }
 
@@ -162,7 +163,7 @@ int run_submit(const Context& context, const SubmitFlags& flags) {
   const auto reply = in_flags(client->post("/v1/tasks", *body), fields_of(flags.task));
   if (!reply.ok()) {
     const auto at = run_at(flags.task, now);
-    return fail(context, "task submit", flags.client, *client, with_way_back(reply.error(), flags.task, id, *at));
+    return fail(context, "task submit", flags.client, *client, with_retry_hint(reply.error(), flags.task, id, *at));
   }
   if (flags.client.json && !flags.wait) context.console.out << *reply << '\n';
   if (!flags.client.json) {
@@ -179,22 +180,24 @@ int run_submit(const Context& context, const SubmitFlags& flags) {
 }
 
 void add_task_flags(CLI::App& command, NewTaskFlags& task) {
-  command.add_option("QUEUE", task.queue, "The queue")->required()->type_name("");
-  command.add_option("SPEC", task.spec, "What to do, as JSON; @FILE from a file, - from standard input")->type_name("");
-  command.add_option("--sleep", task.sleep, "Instead of a SPEC: sleep that long in a slot of a node")
+  command.add_option("QUEUE", task.queue, "Queue to submit to")->required()->type_name("");
+  command.add_option("SPEC", task.spec, "What to do, as JSON; @FILE reads a file, - reads standard input")
+      ->type_name("");
+  command.add_option("--sleep", task.sleep, "Instead of a SPEC: sleep that long in a node's slot")
       ->type_name("DURATION");
-  command.add_option("--priority", task.priority, "0 to 255, higher is more urgent (default: 50)")->type_name("NUMBER");
-  command.add_option("--key", task.key, "Submitting twice under one key in one queue makes one task")
-      ->type_name("TEXT");
-  command.add_option("--id", task.id, "The task's id (default: a new one)")->type_name("UUID");
-  command.add_option("--at", task.at, "When to run it at the earliest")->type_name("TIME");
-  command.add_option("--in", task.in, "The same, counted from now")->type_name("DURATION");
-  command.add_option("--every", task.every, "Run it again and again, this long after each end")->type_name("DURATION");
-  command.add_option("--max-attempts", task.max_attempts, "How many tries may fail; 0 is without end (default: 0)")
+  command.add_option("--priority", task.priority, "0 to 255; higher is more urgent (default: 50)")->type_name("NUMBER");
+  command.add_option("--key", task.key, "Idempotency key: a queue has one task for each key")->type_name("TEXT");
+  command.add_option("--id", task.id, "Id of the task (default: a new one)")->type_name("UUID");
+  command.add_option("--at", task.at, "Earliest time to run it")->type_name("TIME");
+  command.add_option("--in", task.in, "Earliest time to run it, from now")->type_name("DURATION");
+  command.add_option("--every", task.every, "Repeat it, this long after each completion")->type_name("DURATION");
+  command
+      .add_option("--max-attempts", task.max_attempts, "Maximum number of failed tries; 0 is unlimited (default: 0)")
       ->type_name("NUMBER");
-  command.add_option("--retry", task.retry, "After an abort: none, fixed or exponential (default: none)")
+  command.add_option("--retry", task.retry, "Retry policy after an abort: none, fixed or exponential (default: none)")
       ->type_name("KIND");
-  command.add_option("--retry-delay", task.retry_delay, "Before the next try (default: 1s)")->type_name("DURATION");
+  command.add_option("--retry-delay", task.retry_delay, "Delay before the next try (default: 1s)")
+      ->type_name("DURATION");
 }
 
 }  // namespace
@@ -222,17 +225,17 @@ Result<std::string> submit_body(const NewTaskFlags& flags, const std::string& id
 }
 
 void add_submit(CLI::App& noun, Context& context) {
-  CLI::App* command = add_verb(noun, "submit", "Give a task to a queue",
+  CLI::App& command = add_verb(noun, "submit", "Submit a task to a queue",
                                "  horae task submit mail '{\"to\":\"a@example.org\"}' --priority 200\n"
                                "  horae task submit demo --sleep 5s --wait\n"
                                "  horae task submit reports @report.json --at 2030-01-01T06:00:00Z --key report-2030\n"
                                "  generate | horae task submit mail - --every 1h --retry exponential --max-attempts 5");
   const auto flags = std::make_shared<SubmitFlags>();
-  add_task_flags(*command, flags->task);
-  command->add_flag("--wait", flags->wait, "Wait until it has ended; exit with 3 if it did not complete");
-  command->add_option("--wait-limit", flags->wait_limit, "How long to wait at most")->type_name("DURATION");
-  add_client_options(*command, flags->client);
-  command->callback([&context, flags] { context.chosen = [&context, flags] { return run_submit(context, *flags); }; });
+  add_task_flags(command, flags->task);
+  command.add_flag("--wait", flags->wait, "Wait until it ends; exit with 3 unless it completed");
+  command.add_option("--wait-limit", flags->wait_limit, "Maximum time to wait")->type_name("DURATION");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, run_submit);
 }
 
 }  // namespace horae::cli

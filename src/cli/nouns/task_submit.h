@@ -13,10 +13,9 @@
 
 namespace horae::cli {
 
-// What the flags say.
 struct NewTaskFlags {
   std::string queue;
-  std::string spec;  // JSON; "@FILE" for what is in a file, "-" for what comes in
+  std::string spec;  // JSON; "@FILE" for the content of a file, "-" for standard input
   std::optional<std::string> sleep;
   std::optional<std::string> id;
   std::optional<std::string> key;
@@ -29,8 +28,8 @@ struct NewTaskFlags {
   std::optional<std::string> retry_delay;
 };
 
-// The body of POST /v1/tasks under that id (the node makes one if it is empty), with the spec as its exact bytes.
-// kMalformed for a spec that is not JSON or a time that is none. `in` is read where the spec says "-".
+// The body of POST /v1/tasks with that id (if empty, the node makes one) and the exact bytes of the spec. kMalformed if
+// the spec is not JSON or a time is invalid. Reads `in` if the spec is "-".
 Result<std::string> submit_body(const NewTaskFlags& flags, const std::string& id, Instant now, std::istream& in);
 
 void add_submit(CLI::App& noun, Context& context);

@@ -22,11 +22,11 @@ class SubmitBody : public ::testing::Test {
   std::istringstream in_;
 };
 
-TEST_F(SubmitBody, SaysOnlyWhatWasAskedFor) {
+TEST_F(SubmitBody, OmitsFieldsWithoutAFlag) {
   EXPECT_EQ(body({.queue = "mail", .spec = "1"}), R"({"queue":"mail","id":"ID","spec":1})");
 }
 
-TEST_F(SubmitBody, SaysAllThatWasAskedFor) {
+TEST_F(SubmitBody, HasTheFieldsOfAllFlags) {
   EXPECT_EQ(body({.queue = "mail",
                   .spec = "{}",
                   .key = "a \"b\"",
@@ -40,17 +40,17 @@ TEST_F(SubmitBody, SaysAllThatWasAskedFor) {
             R"("recurring":"1h30m","max_attempts":3,"retry":{"kind":"fixed","delay":"5s"}})");
 }
 
-TEST_F(SubmitBody, KeepsTheBytesOfASpec) {
+TEST_F(SubmitBody, KeepsTheExactBytesOfTheSpec) {
   const std::string spec = R"({ "n": 1.0, "n": 100000000000000000000,  "s":"\u0041" })";
   EXPECT_THAT(body({.queue = "mail", .spec = spec}), HasSubstr("\"spec\":" + spec + "}"));
 }
 
-TEST_F(SubmitBody, ReadsASpecThatComesIn) {
+TEST_F(SubmitBody, ReadsTheSpecFromStandardInput) {
   in_.str("[1,2]\n");
   EXPECT_EQ(body({.queue = "mail", .spec = "-"}), "{\"queue\":\"mail\",\"id\":\"ID\",\"spec\":[1,2]\n}");
 }
 
-TEST_F(SubmitBody, MakesTheSpecOfASleep) {
+TEST_F(SubmitBody, BuildsTheSpecOfASleep) {
   EXPECT_THAT(body({.queue = "demo", .sleep = "5s"}), HasSubstr(R"("spec":{"run":"sleep","for":"5s"})"));
 }
 
@@ -62,7 +62,7 @@ TEST_F(SubmitBody, RefusesASpecThatIsNotOneJsonValue) {
   EXPECT_THAT(body({.queue = "mail", .spec = "-"}), HasSubstr("error: spec "));
 }
 
-TEST_F(SubmitBody, RefusesTimesThatAreNone) {
+TEST_F(SubmitBody, RefusesInvalidTimes) {
   EXPECT_THAT(body({.queue = "mail", .spec = "1", .at = "tomorrow"}), HasSubstr("error: --at: "));
   EXPECT_THAT(body({.queue = "mail", .spec = "1", .in = "soon"}), HasSubstr("error: --in: "));
 }

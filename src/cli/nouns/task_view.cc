@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ostream>
 
@@ -13,23 +14,87 @@ namespace horae::cli {
 namespace {
 
 std::string attempts_of(const TaskReply& task) {
-  if (task.max_attempts == 0) return fmt::format("{}", task.attempt);
+  if (task.max_attempts == 0 && task.tries == 0) return fmt::format("{}", task.attempt);
+  if (task.max_attempts == 0) return fmt::format("{} ({} tries used up)", task.attempt, task.tries);
   return fmt::format("{} ({} of {} tries used up)", task.attempt, task.tries, task.max_attempts);
+}
+
+// "exponential, delay 1s, factor 2, cap 1h, jitter 0.5"; without retries only "none".
+std::string retry_of(const TaskReply& task) {
+  std::string text;
+  for (const Member& member : task.retry) {
+    if (member.name != "kind") {
+      text += fmt::format(", {} {}", member.name, text_of(member));
+    } else if (const std::string kind = text_of(member); kind != "none") {
+      text.insert(0, kind);
+    } else {
+      return kind;
+    }
+  }
+  return text;
+}
+
+std::string summary_of(const ErrorReply& error) {
+  return error.description.empty() ? error.code : error.code + ": " + error.description;
+}
+
+std::string details_of(const ErrorReply& error) {
+  const bool has_args = !error.args.empty() && error.args != "{}";
+  return has_args ? summary_of(error) + " " + error.args : summary_of(error);
+}
+
+std::string label_of(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+// Adds a member that has a form of its own, or that such a form or the table of the history contains. False for others.
+bool add_special(Fields& fields, const TaskReply& task, std::string_view name) {
+  if (name == "state") {
+    fields.add("state", task.state, colour_of(task.state));
+  } else if (name == "progress") {
+    fields.add("progress", percent(task.progress));
+  } else if (name == "attempt") {
+    fields.add("attempt", attempts_of(task));
+  } else if (name == "retry") {
+    fields.add("retry", retry_of(task));
+  } else if (name == "errors") {
+    for (const ErrorReply& error : task.errors) fields.add("error", details_of(error), Colour::kRed);
+  } else {
+    return name == "tries" || name == "max_attempts" || name == "history" || name == "history_omitted";
+  }
+  return true;
 }
 
 void show_history(const Console& console, const TaskReply& task) {
   if (task.history.empty()) return;
-  Table table({{"TIME"}, {"EVENT"}, {"ATTEMPT", Align::kRight}, {"WORKER"}, {"PROGRESS", Align::kRight}});
+  Table table({{"TIME"}, {"EVENT"}, {"ATTEMPT", Align::kRight}, {"WORKER"}, {"PROGRESS", Align::kRight}, {"DETAIL"}});
   for (const HistoryReply& entry : task.history) {
     table.add({{entry.time},
                {entry.kind},
                {std::to_string(entry.attempt)},
                {entry.worker},
-               {entry.progress ? percent(*entry.progress) : ""}});
+               {entry.progress ? percent(*entry.progress) : ""},
+               {entry.detail}});
   }
   console.out << '\n';
   table.print(console);
   if (task.history_omitted > 0) console.out << fmt::format("({} entries are left out)\n", task.history_omitted);
+}
+
+// Shown before all others.
+constexpr std::array<std::string_view, 6> kFirst = {"id", "key", "queue", "state", "priority", "progress"};
+
+// JSON of clients, shown as its exact bytes.
+constexpr std::array<std::string_view, 3> kOfClients = {"spec", "result", "checkpoint"};
+
+void add_member(Fields& fields, const TaskReply& task, const Member& member) {
+  if (add_special(fields, task, member.name)) return;
+  if (std::ranges::find(kOfClients, member.name) == kOfClients.end()) {
+    fields.add(label_of(member.name), text_of(member));
+  } else if (member.json != "null" || member.name == "spec") {  // a spec may be null
+    fields.add(label_of(member.name), member.json);
+  }
 }
 
 }  // namespace
@@ -59,34 +124,20 @@ std::string standing_of(const TaskReply& task) {
   } else if (task.state == "scheduled") {
     line += " for " + printable(task.run_at);
   } else if (task.state == "aborted" && !task.errors.empty()) {
-    line += ": " + printable(task.errors.front());
+    line += ": " + printable(summary_of(task.errors.front()));
   } else if (task.state == "cancelled" && !task.cancel_reason.empty()) {
     line += ": " + printable(task.cancel_reason);
   }
   return line;
 }
 
+// Every member is shown, also one that is new to the node: a field of a task needs no row here.
 void show_task(const Console& console, const TaskReply& task) {
+  std::vector<Member> members = task.members;
+  std::ranges::stable_sort(
+      members, {}, [](const Member& member) { return std::ranges::find(kFirst, member.name) - kFirst.begin(); });
   Fields fields;
-  fields.add("id", task.id);
-  fields.add("key", task.key);
-  fields.add("queue", task.queue);
-  fields.add("state", task.state, colour_of(task.state));
-  fields.add("priority", std::to_string(task.priority));
-  fields.add("progress", percent(task.progress));
-  fields.add("spec", task.spec);
-  fields.add("created at", task.created_at);
-  fields.add("updated at", task.updated_at);
-  fields.add("run at", task.run_at);
-  fields.add("recurring", task.recurring);
-  fields.add("attempt", attempts_of(task));
-  fields.add("owner", task.owner);
-  fields.add("started at", task.started_at);
-  fields.add("lease expires", task.lease_expires);
-  for (const std::string& error : task.errors) fields.add("error", error, Colour::kRed);
-  fields.add("result", task.result);
-  fields.add("checkpoint", task.checkpoint);
-  fields.add("cancel reason", task.cancel_reason);
+  for (const Member& member : members) add_member(fields, task, member);
   fields.print(console);
   show_history(console, task);
 }

@@ -7,14 +7,14 @@
 #include <memory>
 #include <ostream>
 
+#include "api/access/new_token.h"
 #include "app/open_store.h"
 #include "base/json_text.h"
 #include "cli/client/client.h"
+#include "cli/client/replies.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "cli/client/replies.h"
 #include "cli/terminal/table.h"
-#include "api/access/new_token.h"
 
 namespace horae::cli {
 namespace {
@@ -33,29 +33,29 @@ constexpr std::array kTokenFlags = {FlagOfField{"name", "--name"}, FlagOfField{"
                                     FlagOfField{"queues", "--queues"}, FlagOfField{"queue pattern", "--queues"},
                                     FlagOfField{"queue patterns", "--queues"}};
 
-// What a store itself answers, in the words of a node.
-using AskStore = std::function<Result<std::string>(TokenStore&)>;
+// Does the work of a verb on a store and returns the JSON that a node would return.
+using StoreCall = std::function<Result<std::string>(TokenStore&)>;
 
 struct TokenCommand {
   std::string name;  // "token list"
-  Ask ask;
-  AskStore ask_store;
+  Call call;
+  StoreCall offline_call;
   Show show;
-  std::function<Result<void>()> check = [] { return Result<void>(); };  // what a node would check, without one
+  std::function<Result<void>()> check = [] { return Result<void>(); };  // without a node: the checks that it would do
 };
 
-Result<std::string> ask_offline(const Context& context, const TokenFlags& flags, const AskStore& ask) {
+Result<std::string> call_offline(const Context& context, const TokenFlags& flags, const StoreCall& call) {
   const auto config = load_config(flags.config, context);
   if (!config.ok()) return config.error();
   const auto store = open_store(config->store, context.clock, config->postgres);
   if (!store.ok()) return store.error();
-  return ask((*store)->tokens());
+  return call((*store)->tokens());
 }
 
 int run_token(const Context& context, const TokenFlags& flags, const TokenCommand& command) {
-  if (!flags.is_offline) return run_call(context, command.name, flags.client, command.ask, command.show);
+  if (!flags.is_offline) return run_call(context, command.name, flags.client, command.call, command.show);
   if (const auto checked = command.check(); !checked.ok()) return misuse(context, command.name, checked.error());
-  const auto reply = ask_offline(context, flags, command.ask_store);
+  const auto reply = call_offline(context, flags, command.offline_call);
   if (!reply.ok()) return fail(context, command.name, reply.error());
   return show_reply(context, command.name, flags.client, *reply, command.show);
 }
@@ -72,7 +72,7 @@ Result<int> show_created(const Console& console, const std::string& reply) {
   fields.add("queues", queues_of(*token));
   fields.add("secret", token->secret);
   fields.print(console);
-  console.err << "The secret is shown only now. Give it to commands as HORAE_TOKEN or with --token.\n";
+  console.err << "The secret is not shown again. Pass it to commands as HORAE_TOKEN or with --token.\n";
   return kDone;
 }
 
@@ -132,71 +132,72 @@ Result<std::string> list_of(TokenStore& store) {
 Result<std::string> revoke_in(TokenStore& store, const std::string& id) {
   const auto revoked = store.revoke(id);
   if (!revoked.ok()) return revoked.error();
-  if (!*revoked) return Error{ErrorCode::kNotFound, fmt::format("token {}: there is none", id)};
+  if (!*revoked) return Error{ErrorCode::kNotFound, fmt::format("token {}: not found", id)};
   return std::string();
 }
 
-// What all verbs share, and what the verb does when it was chosen.
+// Adds the flags that all verbs share, and the action.
 void finish(CLI::App& verb, Context& context, const std::shared_ptr<TokenFlags>& flags, const TokenCommand& command) {
   add_client_options(verb, flags->client);
   verb.add_flag("--offline", flags->is_offline,
-                "Open the configured store itself instead of asking a node; an embedded one must have no node running");
+                "Open the configured store directly instead of calling a node; no node may use an embedded store then");
   add_config_flags(verb, flags->config, {"data", "store", "postgres.allow_unsafe"});
-  verb.callback([&context, flags, command] {
-    context.chosen = [&context, flags, command] { return run_token(context, *flags, command); };
+  set_action(verb, context, flags, [command](const Context& environment, const TokenFlags& given) {
+    return run_token(environment, given, command);
   });
 }
 
 void add_create(CLI::App& noun, Context& context) {
-  CLI::App* verb = add_verb(noun, "create", "Make a token, and show its secret this once",
+  CLI::App& verb = add_verb(noun, "create", "Create a token and print its secret, which is not shown again",
                             "  horae token create --name build --role submit --queues 'mail.*' reports\n"
                             "  horae token create --name first --role admin --offline");
   const auto flags = std::make_shared<TokenFlags>();
-  verb->add_option("--name", flags->name, "For people: who will have it")->required()->type_name("TEXT");
-  verb->add_option("--role", flags->role,
-                   "read: look; submit: also submit and cancel; work: look, claim and settle; admin: everything")
+  verb.add_option("--name", flags->name, "Name for people, such as the user of the token")
+      ->required()
+      ->type_name("TEXT");
+  verb.add_option("--role", flags->role,
+                  "read: inspect; submit: also submit and cancel; work: inspect, claim and settle; admin: everything")
       ->required()
       ->type_name("read|submit|work|admin");
-  verb->add_option("--queues", flags->queues, "Which queues (default: all); * stands for any characters")
+  verb.add_option("--queues", flags->queues, "Patterns of its queues; * matches any characters (default: all queues)")
       ->type_name("PATTERN");
   finish(
-      *verb, context, flags,
+      verb, context, flags,
       {.name = "token create",
-       .ask = [flags](NodeClient& node) { return in_flags(node.post("/v1/tokens", wish_body(*flags)), kTokenFlags); },
-       .ask_store = [&context, flags](TokenStore& store) { return create_in(store, context.random, *flags); },
+       .call = [flags](NodeClient& node) { return in_flags(node.post("/v1/tokens", wish_body(*flags)), kTokenFlags); },
+       .offline_call = [&context, flags](TokenStore& store) { return create_in(store, context.random, *flags); },
        .show = show_created,
        .check = [flags] { return check_wish(*flags); }});
 }
 
 void add_list(CLI::App& noun, Context& context) {
-  CLI::App* verb = add_verb(noun, "list", "All tokens, without their secrets",
+  CLI::App& verb = add_verb(noun, "list", "List tokens, without their secrets",
                             "  horae token list\n  horae token list --json | jq '.tokens[].name'");
-  finish(*verb, context, std::make_shared<TokenFlags>(),
+  finish(verb, context, std::make_shared<TokenFlags>(),
          {.name = "token list",
-          .ask = [](NodeClient& node) { return node.get("/v1/tokens"); },
-          .ask_store = list_of,
+          .call = [](NodeClient& node) { return node.get("/v1/tokens"); },
+          .offline_call = list_of,
           .show = show_tokens});
 }
 
 void add_revoke(CLI::App& noun, Context& context) {
-  CLI::App* verb = add_verb(noun, "revoke", "Refuse a token from now on", "  horae token revoke t-3f9a0c51d2e4");
+  CLI::App& verb = add_verb(noun, "revoke", "Revoke a token", "  horae token revoke t-3f9a0c51d2e4");
   const auto flags = std::make_shared<TokenFlags>();
-  verb->add_option("ID", flags->id, "As the list shows it")->required()->type_name("");
-  finish(*verb, context, flags,
+  verb.add_option("ID", flags->id, "Id of the token, as listed")->required()->type_name("");
+  finish(verb, context, flags,
          {.name = "token revoke",
-          .ask = [flags](NodeClient& node) { return node.remove("/v1/tokens/" + escape_url(flags->id)); },
-          .ask_store = [flags](TokenStore& store) { return revoke_in(store, flags->id); },
+          .call = [flags](NodeClient& node) { return node.remove("/v1/tokens/" + escape_url(flags->id)); },
+          .offline_call = [flags](TokenStore& store) { return revoke_in(store, flags->id); },
           .show = show_revoked});
 }
 
 }  // namespace
 
 void add_token_commands(CLI::App& app, Context& context) {
-  CLI::App* noun = app.add_subcommand("token", "Who may call a node, and what for: create, list, revoke");
-  noun->require_subcommand(1);
-  add_create(*noun, context);
-  add_list(*noun, context);
-  add_revoke(*noun, context);
+  CLI::App& noun = add_noun(app, "token", "Manage access tokens");
+  add_create(noun, context);
+  add_list(noun, context);
+  add_revoke(noun, context);
 }
 
 }  // namespace horae::cli

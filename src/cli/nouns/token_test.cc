@@ -1,14 +1,14 @@
-// horae token, and the secret that commands show to a node.
+// horae token, and the secret that commands send to a node.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <mutex>
 
+#include "api/access/token_book.h"
+#include "api/test_world.h"
 #include "cli/terminal/test_terminal.h"
 #include "http/test_server.h"
-#include "api/test_world.h"
-#include "api/access/token_book.h"
 #include "stores/sqlite/sqlite_store.h"
 #include "tests/support/temporary_folder.h"
 
@@ -26,7 +26,7 @@ class TokenCommands : public ::testing::Test {
  protected:
   TokenCommands() { terminal_.environment["HORAE_NODE"] = "http://127.0.0.1:" + std::to_string(server_.port()); }
 
-  // The newest request's Authorization.
+  // The Authorization header of the last request.
   std::string authorization() {
     const std::scoped_lock lock(mutex_);
     return authorization_;
@@ -45,14 +45,14 @@ class TokenCommands : public ::testing::Test {
   TestTerminal terminal_;
 };
 
-TEST_F(TokenCommands, ATokenIsCreatedListedAndRevoked) {
+TEST_F(TokenCommands, CreatesListsAndRevokesAToken) {
   EXPECT_EQ(terminal_.type({"token", "list"}).out, "There are no tokens yet.\n");
   const auto created =
       terminal_.type({"token", "create", "--name", "build", "--role", "submit", "--queues", "mail.*", "x"});
   ASSERT_EQ(created.exit_code, kDone) << created.err;
   EXPECT_THAT(created.out,
               AllOf(HasSubstr("build"), HasSubstr("submit"), HasSubstr("mail.* x"), HasSubstr("horae_t-")));
-  EXPECT_THAT(created.err, HasSubstr("shown only now"));
+  EXPECT_THAT(created.err, HasSubstr("not shown again"));
   const std::string id = created.out.substr(created.out.find("t-"), 14);
 
   const auto listed = terminal_.type({"token", "list"});
@@ -66,17 +66,17 @@ TEST_F(TokenCommands, ATokenIsCreatedListedAndRevoked) {
   EXPECT_THAT(again.err, HasSubstr(id));
 }
 
-TEST_F(TokenCommands, TheDoctorTriesTheToken) {
+TEST_F(TokenCommands, DoctorChecksTheToken) {
   const testing::TemporaryFolder folder;
   const auto good = terminal_.type({"doctor", "--data", folder.path()});
   EXPECT_EQ(good.exit_code, kDone) << good.out;
-  EXPECT_THAT(good.out, HasSubstr("it answers questions of this user"));
+  EXPECT_THAT(good.out, HasSubstr("the node accepts calls of this user"));
   const auto bad = terminal_.type({"doctor", "--data", folder.path(), "--token", "horae_t-wrong"});
   EXPECT_EQ(bad.exit_code, kFailed) << bad.out;
   EXPECT_THAT(bad.out, AllOf(HasSubstr("access"), HasSubstr("token")));
 }
 
-TEST_F(TokenCommands, ProgramsGetTheNodesAnswer) {
+TEST_F(TokenCommands, PrintsTheJsonOfTheNode) {
   const auto created = terminal_.type(kCreate);
   ASSERT_EQ(created.exit_code, kDone) << created.err;
   EXPECT_EQ(testing::member(created.out, "queues"), R"(["mail.*","x"])");
@@ -85,12 +85,12 @@ TEST_F(TokenCommands, ProgramsGetTheNodesAnswer) {
   EXPECT_EQ(revoked.out, "");
 }
 
-TEST_F(TokenCommands, ATokenIsForAllQueuesUnlessItIsToldOtherwise) {
+TEST_F(TokenCommands, ATokenHasAllQueuesByDefault) {
   const auto created = terminal_.type({"token", "create", "--name", "a", "--role", "read", "--json"});
   EXPECT_EQ(testing::member(created.out, "queues"), R"(["*"])");
 }
 
-TEST_F(TokenCommands, WhatTheNodeRefusesIsTold) {
+TEST_F(TokenCommands, PrintsARefusalOfTheNode) {
   const auto printed = terminal_.type({"token", "create", "--name", "a", "--role", "root", "--queues", "*"});
   EXPECT_EQ(printed.exit_code, kMisused);
   EXPECT_THAT(printed.err, AllOf(HasSubstr("--role "), HasSubstr("give read, submit, work or admin")));
@@ -102,7 +102,7 @@ TEST_F(TokenCommands, WhatTheNodeRefusesIsTold) {
 
 // ---- Without a node ----
 
-TEST(OfflineTokens, AreMadeInTheConfiguredStore) {
+TEST(OfflineTokens, UseTheConfiguredStore) {
   const testing::TemporaryFolder folder;
   TestTerminal terminal;
   terminal.environment["HORAE_NODE"] = "http://127.0.0.1:1";
@@ -121,7 +121,7 @@ TEST(OfflineTokens, AreMadeInTheConfiguredStore) {
     TokenBook book;
     ASSERT_TRUE(book.refresh(store->tokens()).ok());
     EXPECT_EQ(book.find(testing::text_of(created.out, "token"))->role, Role::kWork);
-    // The store belongs to somebody now.
+    // The store is locked now.
     EXPECT_NE(offline({"token", "list"}).exit_code, kDone);
   }
   EXPECT_EQ(offline({"token", "revoke", id}).out, "The token is revoked.\n");
@@ -129,7 +129,7 @@ TEST(OfflineTokens, AreMadeInTheConfiguredStore) {
   EXPECT_EQ(offline({"token", "list"}).out, "There are no tokens yet.\n");
 }
 
-TEST(OfflineTokens, ABadWishIsToldAsANodeTellsIt) {
+TEST(OfflineTokens, RefuseInvalidFlagsLikeANode) {
   const testing::TemporaryFolder folder;
   TestTerminal terminal;
   const auto printed = terminal.type({"token", "create", "--name", "a", "--role", "root", "--queues", "*", "--offline",
@@ -138,14 +138,14 @@ TEST(OfflineTokens, ABadWishIsToldAsANodeTellsIt) {
   EXPECT_THAT(printed.err, AllOf(HasSubstr("--role "), HasSubstr("give read, submit, work or admin")));
 }
 
-// ---- The secret of the caller ----
+// ---- The caller's secret ----
 
-TEST_F(TokenCommands, ByDefaultNoSecretIsShown) {
+TEST_F(TokenCommands, SendNoSecretByDefault) {
   (void)terminal_.type({"queue", "list"});
   EXPECT_EQ(authorization(), "");
 }
 
-TEST_F(TokenCommands, TheSecretComesFromTheFlagElseFromTheEnvironment) {
+TEST_F(TokenCommands, TakeTheSecretFromTheFlagElseFromTheEnvironment) {
   terminal_.environment["HORAE_TOKEN"] = "from-environment";
   EXPECT_THAT(terminal_.type({"queue", "list"}).err, HasSubstr("not known"));
   EXPECT_EQ(authorization(), "Bearer from-environment");
@@ -153,7 +153,7 @@ TEST_F(TokenCommands, TheSecretComesFromTheFlagElseFromTheEnvironment) {
   EXPECT_EQ(authorization(), "Bearer from-flag");
 }
 
-TEST_F(TokenCommands, ASecretThatIsNoLineIsNeitherSentNorPrinted) {
+TEST_F(TokenCommands, NeitherSendNorPrintASecretOfSeveralLines) {
   terminal_.environment["HORAE_TOKEN"] = "hunter2\nX: 1";
   const auto printed = terminal_.type({"queue", "list"});
   EXPECT_EQ(printed.exit_code, kFailed);
@@ -161,7 +161,7 @@ TEST_F(TokenCommands, ASecretThatIsNoLineIsNeitherSentNorPrinted) {
   EXPECT_EQ(authorization(), "");
 }
 
-TEST_F(TokenCommands, ABadFileOfCertificatesIsTold) {
+TEST_F(TokenCommands, NameAnInvalidFileOfCertificates) {
   terminal_.environment["HORAE_CA"] = "/nonexistent/ca.pem";
   const std::string node = "https://127.0.0.1:" + std::to_string(server_.port());
   EXPECT_THAT(terminal_.type({"queue", "list", "--node", node}).err, HasSubstr("/nonexistent/ca.pem"));

@@ -17,7 +17,7 @@ class ConsoleTest : public ::testing::Test {
   std::ostringstream out_;
 };
 
-TEST_F(ConsoleTest, ATableLinesUpAndHasNoBlanksAtTheEnds) {
+TEST_F(ConsoleTest, TablesAlignColumnsAndTrimLines) {
   Table table({{"NAME"}, {"COUNT", Align::kRight}, {"NOTE"}});
   table.add({{"mail"}, {"7"}, {""}});
   table.add({{"grö\xC3\x9F"}, {"1000"}, {"paused"}});
@@ -30,20 +30,20 @@ TEST_F(ConsoleTest, ATableLinesUpAndHasNoBlanksAtTheEnds) {
             "x            only\n");
 }
 
-TEST_F(ConsoleTest, ColourIsForThoseWhoHaveIt) {
+TEST_F(ConsoleTest, PaintsOnlyOnConsolesWithColours) {
   EXPECT_EQ(painted(console(), Colour::kRed, "bad"), "bad");
   EXPECT_EQ(painted(console(true), Colour::kRed, "bad"), "\x1b[31mbad\x1b[0m");
   EXPECT_EQ(painted(console(true), Colour::kNone, "plain"), "plain");
 }
 
-TEST_F(ConsoleTest, ColourDoesNotMoveColumns) {
+TEST_F(ConsoleTest, ColoursDoNotShiftColumns) {
   Table table({{"A"}, {"B"}});
   table.add({{"x", Colour::kRed}, {"y"}});
   table.print(console(true));
   EXPECT_NE(out_.str().find("\x1b[31mx\x1b[0m  y\n"), std::string::npos) << out_.str();
 }
 
-TEST_F(ConsoleTest, WhatOthersWroteCannotSteerTheTerminal) {
+TEST_F(ConsoleTest, DataCannotControlTheTerminal) {
   EXPECT_EQ(printable("a\x1b[2Jb\nc\xFF"),
             "a\xEF\xBF\xBD[2Jb\xEF\xBF\xBD"
             "c\xEF\xBF\xBD");
@@ -60,7 +60,7 @@ TEST_F(ConsoleTest, WhatOthersWroteCannotSteerTheTerminal) {
   EXPECT_EQ(out_.str().find('\x1b'), std::string::npos);
 }
 
-TEST_F(ConsoleTest, FieldsWithoutAValueAreLeftOut) {
+TEST_F(ConsoleTest, OmitsFieldsWithoutAValue) {
   Fields fields;
   fields.add("id", "7");
   fields.add("key", "");

@@ -31,7 +31,7 @@ std::vector<std::size_t> Table::widths() const {
 void Table::print_row(const Console& console, const std::vector<Cell>& row,
                       const std::vector<std::size_t>& widths) const {
   std::string line;
-  std::size_t pending = 0;  // blanks that come only if something follows
+  std::size_t pending = 0;  // blanks to write if another cell follows
   for (std::size_t i = 0; i < row.size(); ++i) {
     const std::size_t room = widths[i] - width_of(row[i].text);
     const bool is_right = columns_[i].align == Align::kRight;

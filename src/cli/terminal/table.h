@@ -1,4 +1,4 @@
-// Rows for people, in columns that line up.
+// Tables for people, with aligned columns.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ class Table {
 
   bool empty() const { return rows_.empty(); }
 
-  // The titles and the rows; no blanks at the ends of lines.
+  // Prints the titles and the rows, without blanks at the ends of lines.
   void print(const Console& console) const;
 
  private:
@@ -40,7 +40,7 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Names and values, one below the other. Rows without a value are left out.
+// A list of names and values, one per line. Omits empty values.
 class Fields {
  public:
   void add(std::string name, const std::string& value, Colour colour = Colour::kNone);

@@ -1,4 +1,4 @@
-// A person at a terminal, for tests: types command lines and reads what is printed.
+// A user at a terminal, for tests: types command lines and reads the output.
 #pragma once
 
 #include <map>
@@ -20,12 +20,12 @@ struct Printed {
 
 class TestTerminal {
  public:
-  // The environment of the commands to come.
+  // The environment of the following commands.
   std::map<std::string, std::string> environment;
   std::string input;
   bool out_has_colour = false;
   bool err_is_terminal = false;
-  const Clock* clock = nullptr;  // of the commands to come; nothing: the system's
+  const Clock* clock = nullptr;  // of the following commands; nothing: the system's
 
   Printed type(const std::vector<std::string>& arguments) {
     std::istringstream in(input);

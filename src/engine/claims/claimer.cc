@@ -14,10 +14,10 @@ bool concerns(const ClaimWish& wish, const Queues& queues) {
   return std::ranges::find_first_of(wish.queues, queues) != wish.queues.end();
 }
 
-// Whether what it holds is given back when its worker is gone.
+// Whether the tasks of the wish are released when its worker is gone.
 bool is_released_by_node(const ClaimWish& wish) { return !wish.once || HORAE_MUTANT("workers_token_is_released"); }
 
-// False if nothing had to go.
+// False if nothing was dropped.
 template <typename Leftovers>
 bool drop_oldest(Leftovers& leftovers, std::size_t most) {
   if (leftovers.size() <= most) return false;
@@ -45,7 +45,7 @@ Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver de
   {
     const std::lock_guard lock(mutex_);
     ticket = next_ticket_++;
-    if (asked_.size() < kMaxQueues) asked_.insert(wish.queues.begin(), wish.queues.end());
+    if (new_queues_.size() < kMaxQueues) new_queues_.insert(wish.queues.begin(), wish.queues.end());
     const bool may_repeat = wish.once;
     waiting_.emplace(
         ticket,
@@ -62,7 +62,7 @@ Claimer::Forgotten Claimer::forget(Ticket ticket) {
   if (found == waiting_.end()) return Forgotten::kIsUnderWay;
   const bool is_uncertain = found->second.is_uncertain;
   if (is_uncertain && is_released_by_node(found->second.wish)) {
-    // It stays until it is known what it holds, and nobody is called.
+    // It stays until its tasks are looked up; the worker is not called.
     found->second.deliver = [](const Result<std::vector<LeasedTask>>&) { return false; };
   } else {
     waiting_.erase(found);
@@ -100,7 +100,7 @@ std::size_t Claimer::waiting() const {
 
 std::vector<std::string> Claimer::take_awaited() {
   const std::lock_guard lock(mutex_);
-  std::set<std::string> awaited = std::exchange(asked_, {});
+  std::set<std::string> awaited = std::exchange(new_queues_, {});
   for (const auto& [ticket, waiting] : waiting_) {
     if (awaited.size() >= kMaxQueues) break;
     awaited.insert(waiting.wish.queues.begin(), waiting.wish.queues.end());
@@ -111,12 +111,12 @@ std::vector<std::string> Claimer::take_awaited() {
 MonotonicTime Claimer::run_once(MonotonicTime now) {
   has_failed_ = false;
   is_away_ = false;
-  looks_ = 0;
-  look_for_leftovers();
+  look_ups_ = 0;
+  look_up_leftovers();
   Waitings due = take_due(now);
   find_lost_answers(due);
   claim(due);
-  end_waits_in_vain(due, now);
+  end_waits_of_served_tokens(due, now);
   wait_on_or_give_up(due, now);
   release_leftovers();
   bound_leftovers();
@@ -124,7 +124,7 @@ MonotonicTime Claimer::run_once(MonotonicTime now) {
   return next_run(now);
 }
 
-// Those for whom something may be ready; all of them when it is time to poll, or when theirs is over.
+// Takes the wishes for which tasks may be ready, and those at their deadline; all of them when it is time to poll.
 Claimer::Waitings Claimer::take_due(MonotonicTime now) {
   const bool poll = now >= next_poll_;
   if (poll) next_poll_ = now + options_.poll;
@@ -136,7 +136,7 @@ Claimer::Waitings Claimer::take_due(MonotonicTime now) {
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const auto each = next++;
     const Waiting& waiting = each->second;
-    const bool is_its_time = waiting.deadline <= now || (waiting.ask_again && *waiting.ask_again <= now);
+    const bool is_its_time = waiting.deadline <= now || (waiting.next_claim && *waiting.next_claim <= now);
     if ((poll && !HORAE_MUTANT("never_polls")) || waiting.is_due || is_its_time) due.insert(waiting_.extract(each));
   }
   return due;
@@ -147,10 +147,10 @@ void Claimer::find_lost_answers(Waitings& due) {
   for (auto next = due.begin(); next != due.end();) {
     const auto each = next++;
     Waiting& waiting = each->second;
-    if (!waiting.is_uncertain || waiting.wish.once) continue;  // the next claim tells
-    waiting.is_due = !has_failed && !may_look();               // there are too many for one pass
-    if (has_failed || !may_look()) continue;
-    auto held = look(waiting.wish);
+    if (!waiting.is_uncertain || waiting.wish.once) continue;  // the next claim finds it
+    waiting.is_due = !has_failed && !may_look_up();            // there are too many for one pass
+    if (has_failed || !may_look_up()) continue;
+    auto held = look_up(waiting.wish);
     has_failed = !held;
     if (has_failed) continue;
     waiting.is_uncertain = false;
@@ -160,27 +160,27 @@ void Claimer::find_lost_answers(Waitings& due) {
   }
 }
 
-// One claim for all of them. Those that got something leave `due`.
+// One claim for all wishes. Those that got tasks leave `due`.
 void Claimer::claim(Waitings& due) {
   if (is_away_) {
-    for (auto& [ticket, waiting] : due) waiting.is_due = false;  // in a while, not at once
+    for (auto& [ticket, waiting] : due) waiting.is_due = false;  // retried later, not at once
     return;
   }
   std::vector<Waiting*> asking;
   std::vector<ClaimWish> wishes;
   std::vector<Ticket> tickets;
-  std::size_t asked = 0;
+  std::size_t wanted = 0;
   std::size_t tokens = 0;
   for (auto& [ticket, waiting] : due) {
-    // All is leased in one transaction that others wait for, so it is bounded; a single wish always fits.
+    // The transaction is bounded, because other calls wait for it; a single wish always fits.
     const auto more = static_cast<std::size_t>(waiting.wish.max);
     const bool is_resolved = !waiting.is_uncertain || waiting.wish.once;
-    if (!is_resolved || (asked > 0 && asked + more > kMaxBatch)) continue;
+    if (!is_resolved || (wanted > 0 && wanted + more > kMaxBatch)) continue;
     if (waiting.wish.once && ++tokens > kMaxOnceInAClaim) {
       waiting.is_due = true;
       continue;
     }
-    asked += more;
+    wanted += more;
     asking.push_back(&waiting);
     wishes.push_back(waiting.wish);
     tickets.push_back(ticket);
@@ -191,8 +191,8 @@ void Claimer::claim(Waitings& due) {
     note_failure(granted.error());
     log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
     for (Waiting* waiting : asking) {
-      waiting->is_due = false;  // in a while, not at once
-      // This claim may have repeated one that got tasks, whatever became of it.
+      waiting->is_due = false;  // retried later, not at once
+      // This claim may have repeated one that got tasks, even if it failed for certain itself.
       const bool may_hold = granted.error().code == ErrorCode::kUnavailable || waiting->wish.once;
       waiting->is_uncertain = may_hold && !HORAE_MUTANT("lost_answer_is_forgotten");
     }
@@ -207,14 +207,14 @@ void Claimer::claim(Waitings& due) {
   }
 }
 
-// Looks once, and only if the first claim has found nothing, so that it costs nothing where there is work. What was
-// leased under the token since that claim is found by the next one, which is the last.
-void Claimer::end_waits_in_vain(Waitings& due, MonotonicTime now) {
+// Checks each wish once, and only after its first claim has found nothing, so that it costs nothing where there is
+// work. What was leased under the token since that claim is found by the next claim, which is the last.
+void Claimer::end_waits_of_served_tokens(Waitings& due, MonotonicTime now) {
   std::vector<Waiting*> waits;
   std::vector<Uuid> tokens;
   for (auto& [ticket, waiting] : due) {
-    const bool has_asked = !waiting.is_due && !waiting.is_uncertain;
-    if (!waiting.wish.once || !waiting.is_fresh || !has_asked || waiting.deadline <= now) continue;
+    const bool has_claimed = !waiting.is_due && !waiting.is_uncertain;
+    if (!waiting.wish.once || !waiting.is_fresh || !has_claimed || waiting.deadline <= now) continue;
     waits.push_back(&waiting);
     tokens.push_back(waiting.wish.token);
   }
@@ -230,13 +230,13 @@ void Claimer::end_waits_in_vain(Waitings& due, MonotonicTime now) {
   }
 }
 
-// False if its time is over.
+// False if the wait is over.
 bool Claimer::wait_on(Waitings::node_type& each, MonotonicTime now) {
   Waiting& waiting = each.mapped();
   const std::lock_guard lock(mutex_);
-  const bool has_to_ask = waiting.wish.once && waiting.is_due;  // what its token may hold must not be hidden from it
-  if (is_draining_ || (waiting.deadline <= now && !has_to_ask)) return false;
-  if (waiting.wish.once) waiting.ask_again = now + std::max(waiting.wish.lease / 3, options_.retry);
+  const bool has_to_claim = waiting.wish.once && waiting.is_due;  // it must get what its token may hold
+  if (is_draining_ || (waiting.deadline <= now && !has_to_claim)) return false;
+  if (waiting.wish.once) waiting.next_claim = now + std::max(waiting.wish.lease / 3, options_.retry);
   if (ready_anywhere_meanwhile_ || concerns(waiting.wish, ready_meanwhile_)) waiting.is_due = true;
   waiting_.insert(std::move(each));
   return true;
@@ -249,7 +249,7 @@ void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
     if (wait_on(each, now)) continue;
     if (waiting.is_uncertain && is_released_by_node(waiting.wish)) uncertain_.push_back(waiting.wish);
     if (waiting.is_uncertain || is_away_) {
-      (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: ask again"});
+      (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: try again"});
     } else {
       (void)waiting.deliver(std::vector<LeasedTask>());
     }
@@ -276,14 +276,14 @@ bool Claimer::is_empty() const {
 }
 
 MonotonicTime Claimer::next_run(MonotonicTime now) {
-  MonotonicTime next = std::max(next_poll_, now);       // a run between two polls does not put the next one off
+  MonotonicTime next = std::max(next_poll_, now);       // a pass between two polls does not delay the next poll
   if (!uncertain_.empty() && !has_failed_) next = now;  // there were too many for one pass
   const std::lock_guard lock(mutex_);
   is_under_way_ = false;
   has_leftovers_ = !uncertain_.empty() || !unreleased_.empty();
   for (const auto& [ticket, waiting] : waiting_) {
     next = std::min(next, waiting.is_due ? now : waiting.deadline);
-    if (waiting.ask_again) next = std::min(next, *waiting.ask_again);
+    if (waiting.next_claim) next = std::min(next, *waiting.next_claim);
   }
   return next;
 }
@@ -295,25 +295,25 @@ void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
   unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
 }
 
-// ---- What is left of claims whose worker is gone ----
+// ---- Leftovers: claims whose worker is gone ----
 
 void Claimer::note_failure(const Error& error) {
   has_failed_ = true;
   is_away_ = is_away_ || error.code == ErrorCode::kUnavailable;
 }
 
-std::optional<std::vector<LeasedTask>> Claimer::look(const ClaimWish& wish) {
-  ++looks_;
+std::optional<std::vector<LeasedTask>> Claimer::look_up(const ClaimWish& wish) {
+  ++look_ups_;
   auto held = tasks_.leases_of(wish.token);
   if (held.ok()) return std::move(*held);
   note_failure(held.error());
   return std::nullopt;
 }
 
-void Claimer::look_for_leftovers() {
-  while (!uncertain_.empty() && may_look()) {
+void Claimer::look_up_leftovers() {
+  while (!uncertain_.empty() && may_look_up()) {
     const ClaimWish& wish = uncertain_.front();
-    const auto held = look(wish);
+    const auto held = look_up(wish);
     if (!held) return;
     const std::vector<Settlement> releases = releases_of(wish.owner, *held);
     unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());

@@ -10,7 +10,7 @@ namespace horae {
 MonotonicTime Monitor::run_once(MonotonicTime now) {
   const auto seen = tasks_.look();
   if (!seen.ok()) {
-    log_.warn("cannot look at the leases", {{"reason", seen.error().message}});
+    log_.warn("cannot read the state of the leases", {{"reason", seen.error().message}});
     return now + (HORAE_MUTANT("monitor_gives_up") ? std::chrono::hours(10'000) : options_.poll);
   }
   const Change change = note({seen->now, now, seen->has_leases});
@@ -21,7 +21,7 @@ MonotonicTime Monitor::run_once(MonotonicTime now) {
     extend(*seen, "the store's clock jumped", LogLevel::kWarn);
   } else if (!seen->stamp ||
              (seen->now - *seen->stamp > options_.silence && !HORAE_MUTANT("outage_is_the_workers_fault"))) {
-    extend(*seen, "nobody had looked for too long", begins ? LogLevel::kDebug : LogLevel::kWarn);
+    extend(*seen, "no monitor ran for too long", begins ? LogLevel::kDebug : LogLevel::kWarn);
   } else if (expire(*seen)) {
     return now;
   }
@@ -39,7 +39,7 @@ Monitor::Change Monitor::note(const Reading& present) {
 bool Monitor::on_tick(const Tick& tick, MonotonicTime now) {
   const std::lock_guard lock(mutex_);
   if (tick.has_leases) return is_asleep_;
-  // All leases that there will be are given after this: what the clock did before does not concern them.
+  // Every lease begins after this moment: earlier jumps of the clock do not concern it.
   if (last_ && now >= last_->own) last_ = Reading{tick.now, now, false};
   return false;
 }
@@ -51,7 +51,7 @@ bool Monitor::has_jumped(const Reading& present) const {
   return std::chrono::abs(by_store - by_own) > options_.largest_jump;
 }
 
-// Nobody stamps while nothing is leased, so the first lease after that finds an old stamp: that is no outage.
+// No monitor stamps while nothing is leased, so the first lease after that finds an old stamp: that is no outage.
 bool Monitor::begins_with(const Reading& present) const {
   return last_ && !last_->has_leases && present.own - last_->own <= options_.silence;
 }

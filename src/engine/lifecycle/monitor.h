@@ -1,4 +1,4 @@
-// Takes tasks away from owners that are silent, and from nobody else.
+// Takes tasks away from silent owners, and only from those.
 #pragma once
 
 #include <mutex>
@@ -15,17 +15,18 @@ namespace horae {
 
 struct MonitorOptions {
   Duration poll = std::chrono::seconds(1);  // while there are leases, and after the store has failed
-  Duration idle_poll = poll;                // while there are none; longer if a ClusterPoller says when that ends
-  Duration silence = kDefaultLease / 3;     // nobody looked for longer: an outage, not the workers' fault
-  Duration largest_jump = std::chrono::seconds(1);  // of the store's clock against ours
+  Duration idle_poll = poll;                // while there are none; longer if a ClusterPoller reports the first lease
+  Duration silence =
+      kDefaultLease / 3;  // without a monitor's pass for longer, silence is an outage and not the workers' fault
+  Duration largest_jump = std::chrono::seconds(1);  // of the store's clock against the node's
   std::size_t batch = kMaxBatch;
 };
 
 // Each pass stamps the store's time in the store, as long as there are leases. After an outage, which is a stamp that
-// is too old or a clock that jumped, all leases are extended before any may expire: their owners could not beat, or the
-// clock lies. See DESIGN section 2.
+// is too old or a clock that jumped, all leases are extended before any may expire: their owners could not send
+// heartbeats, or the clock is wrong.
 //
-// Threads: run_once() one at a time; on_tick() from any.
+// run_once() from one thread at a time; on_tick() is thread-safe.
 class Monitor final : public Loop {
  public:
   // The store must outlive the loop.
@@ -35,9 +36,9 @@ class Monitor final : public Loop {
   std::string_view name() const override { return "monitor"; }
   MonotonicTime run_once(MonotonicTime now) override;
 
-  // Somebody else looked at the same store when the node's clock showed `now`. True if this loop has to run: it sleeps,
-  // and there are leases. That there are none counts as a look of its own, so that the first lease after a long sleep
-  // is not taken for the end of an outage.
+  // The poller read the store at `now` of the node's clock. True if this loop has to run: it sleeps, and there are
+  // leases. A tick without leases counts as a pass, so that the first lease after a long sleep is not mistaken for the
+  // end of an outage.
   bool on_tick(const Tick& tick, MonotonicTime now);
 
  private:
@@ -48,7 +49,7 @@ class Monitor final : public Loop {
     bool has_leases = false;
   };
 
-  // How a look stands to the one before.
+  // What changed since the reading before.
   struct Change {
     bool has_jumped = false;
     bool begins = false;
@@ -64,7 +65,7 @@ class Monitor final : public Loop {
   Logger log_;
   const MonitorOptions options_;
   std::mutex mutex_;
-  std::optional<Reading> last_;  // guarded by mutex_; of the look before, if the store answered then
+  std::optional<Reading> last_;  // guarded by mutex_; of the pass before, if the store answered
   bool is_asleep_ = false;       // guarded by mutex_; nothing was leased at the last pass
 };
 

@@ -145,7 +145,7 @@ void Upkeep::go_on(Job& job, ChoreId run, MonotonicTime now) {
     is_stopping = runs_.at(run).is_stopping;
     if (!is_stopping && now < runs_.at(run).next) return;
   }
-  if (is_stopping) return end(job, run, false, "stopped; the next pass goes on");
+  if (is_stopping) return end(job, run, false, "stopped; the next pass continues");
   const auto step = job.job.step();
   if (!step.ok()) {
     log_.warn("upkeep failed", {{"job", job.job.name}, {"reason", step.error().message}});

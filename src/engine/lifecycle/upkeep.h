@@ -1,4 +1,4 @@
-// Upkeep of the node and its store, recorded as tasks: SHIELD's internal tasks.
+// Upkeep of the node and its store, recorded as internal tasks.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 #include "base/log.h"
 #include "base/uuid.h"
-#include "engine/slots/executor.h"
 #include "engine/loop.h"
+#include "engine/slots/executor.h"
 #include "store/task_store.h"
 
 namespace horae {
 
 inline constexpr char kInternalQueue[] = "horae.internal";
-inline constexpr std::size_t kMaxUpkeepOutput = 1 << 14;  // bytes of one pass; what is beyond is not kept
+inline constexpr std::size_t kMaxUpkeepOutput = 1 << 14;  // bytes of one pass; the rest is dropped
 
-// What one batch of work did: "purged 12 finished tasks", or nothing if there was nothing to do.
+// The result of one batch of work: "purged 12 finished tasks", or empty if there was no work.
 struct UpkeepStep {
   std::string did;
   bool more = false;  // there is more to do now
@@ -28,11 +28,12 @@ struct UpkeepStep {
 struct UpkeepJob {
   std::string name;
   std::function<Result<UpkeepStep>()> step;
-  Duration interval = std::chrono::minutes(1);       // between passes
-  Duration breath = std::chrono::milliseconds(100);  // between batches, so that others come in between
+  Duration interval = std::chrono::minutes(1);  // between passes
+  Duration breath =
+      std::chrono::milliseconds(100);  // between batches, so that other calls of the store come in between
 };
 
-// Removes finished tasks after the retention of their queue, and does what else the store wants done now and then.
+// Removes finished tasks after the retention of their queue, and does the store's own periodic upkeep.
 UpkeepJob retention_job(TaskStore& tasks, std::size_t batch = kMaxBatch);
 
 // A pass begins with one batch. If that did anything, the pass is recorded as a task of kInternalQueue that is created
@@ -40,9 +41,9 @@ UpkeepJob retention_job(TaskStore& tasks, std::size_t batch = kMaxBatch);
 // rest of the pass is run as a chore of the dispatcher, and its output is the result of the task:
 // {"output": "purged 1000 finished tasks\n..."}. A pass that found nothing to do leaves no trace.
 //
-// As a loop it does the work, as an executor it is told by the dispatcher which passes have a slot.
+// The loop does the work; as an executor it learns from the dispatcher which passes have a slot.
 //
-// Threads: run_once() one at a time; the executor's members from any thread at once. Callbacks without a lock of ours.
+// run_once() from one thread at a time; the members of Executor are thread-safe. Callbacks run with no lock held.
 class Upkeep final : public Loop, public Executor {
  public:
   struct Parts {
@@ -51,7 +52,7 @@ class Upkeep final : public Loop, public Executor {
     std::function<void(LeasedTask)> add_chore;  // to the dispatcher
     std::function<void()> wake;                 // has run_once() called soon
   };
-  // `owner` and `lease` are those of the dispatcher, which beats. All references must outlive this.
+  // `owner` and `lease` are those of the dispatcher, which sends the heartbeats. All references must outlive this.
   Upkeep(Parts parts, std::string owner, Duration lease, Logger log, std::vector<UpkeepJob> jobs);
 
   std::string_view name() const override { return "upkeep"; }

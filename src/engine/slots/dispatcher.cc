@@ -11,7 +11,7 @@
 namespace horae {
 namespace {
 
-constexpr Duration kLongestWish = std::chrono::hours(1);  // then the claimer is asked anew
+constexpr Duration kLongestWish = std::chrono::hours(1);  // then the wish is renewed
 
 Event event_of(RunEnd::Kind kind) {
   switch (kind) {
@@ -96,7 +96,7 @@ std::optional<Dispatcher::Chore> Dispatcher::book_slot(Lane& lane, MonotonicTime
     const Chore* next = lane.chores.front();
     if (free == lane.slots.end() || next == nullptr) return std::nullopt;
     Held& held = held_.at(next->id);
-    // A node that stood still may have lost the lease: the next heartbeat tells.
+    // A node that was suspended may have lost the lease: the next heartbeat finds out.
     is_in_doubt = now - held.confirmed >= options_.lease;
     if (!is_in_doubt) {
       free->chore = lane.chores.pop();
@@ -163,10 +163,10 @@ MonotonicTime Dispatcher::beat_once(MonotonicTime now) {
   for (std::size_t i = 0; i < beats.size(); ++i) {
     if (running[i].executor == nullptr) continue;
     RunProgress reached = running[i].executor->progress(running[i].chore, now);
-    Settlement told = beats[i].settlement;
-    told.progress = reached.progress;
-    told.checkpoint = std::move(reached.checkpoint);
-    if (check_settlement(told).ok()) beats[i].settlement = std::move(told);  // else only the lease is extended
+    Settlement reported = beats[i].settlement;
+    reported.progress = reached.progress;
+    reported.checkpoint = std::move(reached.checkpoint);
+    if (check_settlement(reported).ok()) beats[i].settlement = std::move(reported);  // else only the lease is extended
   }
   for (std::size_t from = 0; from < beats.size(); from += kMaxBatch) {
     const auto batch = std::span(beats).subspan(from, std::min(kMaxBatch, beats.size() - from));
@@ -174,7 +174,7 @@ MonotonicTime Dispatcher::beat_once(MonotonicTime now) {
     for (const Outgoing& beat : batch) settlements.push_back(beat.settlement);
     const auto outcomes = tasks_.settle(settlements);
     if (!outcomes.ok()) {
-      log_.warn("cannot beat", {{"tasks", beats.size()}, {"reason", outcomes.error().message}});
+      log_.warn("cannot send heartbeats", {{"tasks", beats.size()}, {"reason", outcomes.error().message}});
       return now + std::min(options_.poll, options_.lease / 3);
     }
     for (std::size_t i = 0; i < batch.size(); ++i) on_verdict(batch[i].chore, settlements[i], (*outcomes)[i], now);
@@ -187,7 +187,8 @@ void Dispatcher::on_verdict(ChoreId chore, const Settlement& beat, const SettleO
   {
     const std::lock_guard lock(mutex_);
     const auto found = held_.find(chore);
-    if (found == held_.end() || found->second.phase == Held::Phase::kLeaving) return;  // the store will tell
+    if (found == held_.end() || found->second.phase == Held::Phase::kLeaving)
+      return;  // its settlement gets the verdict
     Held& held = found->second;
     if (is_success(outcome.verdict)) {
       held.confirmed = std::max(held.confirmed, now);
@@ -201,14 +202,14 @@ void Dispatcher::on_verdict(ChoreId chore, const Settlement& beat, const SettleO
       to_stop = begin_stop(chore, held);
     }
   }
-  log_.info("a task was taken from this node", {{"reason", settle_error(beat, outcome).message}});
+  log_.info("this node lost a task", {{"reason", settle_error(beat, outcome).message}});
   if (to_stop) stop({*to_stop}, now);
   signals_.settling();
 }
 
 std::optional<Dispatcher::Running> Dispatcher::begin_stop(ChoreId chore, Held& held) {
   held.is_stopping = true;
-  if (!held.is_started) return std::nullopt;  // start() will see to it
+  if (!held.is_started) return std::nullopt;  // start() does it
   return Running{chore, &held.lane->executor};
 }
 
@@ -219,13 +220,13 @@ void Dispatcher::stop(const std::vector<Running>& runs, MonotonicTime now) {
 // ---- To and from the store ----
 
 MonotonicTime Dispatcher::settle_once(MonotonicTime now) {
-  leave_closed_queues(now);
+  release_chores_of_closed_queues(now);
   send_outgoing();
-  ask_for_more(now);
+  claim_more(now);
   bool is_drained = false;
   {
     const std::lock_guard lock(mutex_);
-    is_drained = is_draining_ && held_.empty() && !is_asking_;
+    is_drained = is_draining_ && held_.empty() && !has_wish_;
   }
   if (is_drained) signals_.drained();
   return now + options_.poll;
@@ -244,8 +245,7 @@ void Dispatcher::send_outgoing() {
     for (const Outgoing& each : batch) settlements.push_back(each.settlement);
     const auto outcomes = tasks_.settle(settlements);
     if (!outcomes.ok()) {
-      log_.warn("cannot tell the store what has ended; it will be told again",
-                {{"tasks", batch.size()}, {"reason", outcomes.error().message}});
+      log_.warn("cannot settle ended runs; retrying", {{"tasks", batch.size()}, {"reason", outcomes.error().message}});
       return;
     }
     {
@@ -264,19 +264,19 @@ void Dispatcher::log_refused(const std::vector<Settlement>& sent, const std::vec
   }
 }
 
-// Somebody, maybe at another node, has paused a queue or stopped the scheduler: what waits here goes back.
-void Dispatcher::leave_closed_queues(MonotonicTime now) {
+// Releases chores of queues that were paused, perhaps by another node, or all of them if the scheduler is stopped.
+void Dispatcher::release_chores_of_closed_queues(MonotonicTime now) {
   std::set<std::string> waiting;
   {
     const std::lock_guard lock(mutex_);
-    if (now < next_look_) return;
-    next_look_ = now + options_.poll;
+    if (now < next_check_) return;
+    next_check_ = now + options_.poll;
     for (const auto& entry : own_.chores.backlog()) waiting.insert(entry.chore.task->queue);
   }
   if (waiting.empty()) return;
   const auto closed = queues_.closed(std::vector<std::string>(waiting.begin(), waiting.end()));
   if (!closed.ok()) {
-    log_.warn("cannot look for paused queues", {{"reason", closed.error().message}});
+    log_.warn("cannot check for paused queues", {{"reason", closed.error().message}});
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -285,12 +285,12 @@ void Dispatcher::leave_closed_queues(MonotonicTime now) {
   }
 }
 
-void Dispatcher::ask_for_more(MonotonicTime now) {
+void Dispatcher::claim_more(MonotonicTime now) {
   ClaimWish wish{.owner = owner_, .queues = options_.queues, .max = 0, .token = {}, .lease = options_.lease};
   {
     const std::lock_guard lock(mutex_);
-    if (is_asking_ || is_draining_ || room() == 0) return;
-    is_asking_ = true;
+    if (has_wish_ || is_draining_ || room() == 0) return;
+    has_wish_ = true;
     wish.max = static_cast<int>(std::min(room(), kMaxBatch));
   }
   wish.token = ids_.next();
@@ -298,26 +298,26 @@ void Dispatcher::ask_for_more(MonotonicTime now) {
                 [this](Result<std::vector<LeasedTask>> tasks) { return take(std::move(tasks)); });
 }
 
-// The claimer's answer. False if the node is about to stop: the tasks are released then.
+// The claimer's answer. False if the node is about to stop: then the claimer releases the tasks.
 bool Dispatcher::take(Result<std::vector<LeasedTask>> tasks) {
-  bool is_welcome = false;
+  bool is_accepted = false;
   {
     const std::lock_guard lock(mutex_);
-    is_asking_ = false;
-    is_welcome = !is_draining_;
-    if (is_welcome && tasks.ok()) {
+    has_wish_ = false;
+    is_accepted = !is_draining_;
+    if (is_accepted && tasks.ok()) {
       for (LeasedTask& task : *tasks) push(own_, std::move(task));
     }
   }
   signals_.dispatch();
   signals_.settling();
-  return is_welcome;
+  return is_accepted;
 }
 
 void Dispatcher::on_closed() {
   {
     const std::lock_guard lock(mutex_);
-    next_look_ = MonotonicTime();
+    next_check_ = MonotonicTime();
   }
   signals_.settling();
 }
@@ -347,7 +347,7 @@ void Dispatcher::leave(ChoreId chore, Settlement settlement) {
   outgoing_.push_back({chore, std::move(settlement)});
 }
 
-// A chore that waits goes back without a trace; an internal task, which nobody else would run, ends.
+// A waiting chore is released without a trace; an internal task, which no other node would run, ends.
 void Dispatcher::let_go(Lane& lane, const Chore& chore) {
   lane.chores.remove(chore.id);
   leave(chore.id, &lane == &own_
@@ -377,7 +377,7 @@ void Dispatcher::drain(MonotonicTime now) {
 
 bool Dispatcher::is_empty() const {
   const std::lock_guard lock(mutex_);
-  return held_.empty() && !is_asking_;
+  return held_.empty() && !has_wish_;
 }
 
 std::size_t Dispatcher::room() const {
@@ -440,7 +440,7 @@ Settlement Dispatcher::settlement(const LeasedTask& task, RunEnd end) {
   said.progress = end.last.progress;
   said.checkpoint = std::move(end.last.checkpoint);
   said.chance = random_.unit();
-  // What an executor brings comes from outside, and a store refuses a whole batch for one bad item.
+  // The result comes from outside, and a store refuses a whole batch for one bad item.
   if (const auto checked = check_settlement(said); !checked.ok()) {
     return settlement(task, run_failed("bad_result", checked.error().message.substr(0, kMaxReasonBytes)));
   }

@@ -29,23 +29,23 @@ struct DispatcherOptions {
   Duration lease = kDefaultLease;
   Duration dispatch_interval = std::chrono::milliseconds(50);  // SHIELD's hyper loop
   Duration elevator_interval = std::chrono::seconds(1);        // SHIELD's fast loop
-  Duration poll = std::chrono::seconds(1);  // how soon it notices what other nodes paused, and tries a store again
+  Duration poll = std::chrono::seconds(1);  // for queues that other nodes paused, and before a failed call is retried
 };
 
-// A chore in the backlog, and what a slot does.
+// A chore in the backlog, and a slot.
 struct BacklogEntry {
   ChorePosition position;
   TaskId task;
   std::string queue;
   int attempt = 0;
-  MonotonicTime since;  // it waits
+  MonotonicTime since;  // when it began to wait
 };
 struct SlotEntry {
   struct Run {
     TaskId task;
     std::string queue;
     int attempt = 0;
-    MonotonicTime since;  // it runs
+    MonotonicTime since;  // when it began to run
   };
   bool is_internal = false;  // for upkeep of the node itself
   std::optional<Run> run;    // nothing while idle
@@ -56,33 +56,32 @@ struct DispatcherStatus {
   std::vector<SlotEntry> slots;
 };
 
-// Whom it wakes. All of them may be called from any thread, without a lock of ours.
+// What the dispatcher wakes. Called on any thread, with no lock held.
 struct DispatcherSignals {
   std::function<void()> dispatch;    // has dispatching() run soon
   std::function<void()> settling;    // has settling() run soon
   std::function<void()> heartbeats;  // has heartbeats() run soon
-  std::function<void()> drained;     // nothing is held any more, after drain()
+  std::function<void()> drained;     // after drain(): nothing is held any more
 };
 
 // A chore is a task that is leased to this node and waits for a slot: in levels (255 - priority), first in first out
-// inside a level. It is beaten while it waits and while it runs, and what its run ended with is kept until the store
-// has taken it. Chores of queues that are paused, and all of them when the scheduler stops or the node does, are
-// released.
+// inside a level. Heartbeats extend its lease while it waits and while it runs, and the end of its run is kept until
+// the store has accepted it. Chores of paused queues are released, and all chores when the scheduler or the node stops.
 //
-// Internal tasks (upkeep of the node itself) go the same way, but wait for a slot of their own, so that neither delays
+// Internal tasks (upkeep of the node itself) take the same way with a slot of their own, so that neither kind delays
 // the other.
 //
 // Four loops do the work, so that a store that hangs in one of them does not stop the others:
 //   dispatching()  chores into free slots: memory only
 //   elevator()     lifts the levels: memory only
-//   heartbeats()   for all that is held; stops what was cancelled or lost
-//   settling()     ended and released attempts to the store; asks the claimer for more
+//   heartbeats()   for all held tasks; stops those that were cancelled or lost
+//   settling()     ended and released attempts to the store; a wish for more tasks to the claimer
 //
-// Threads: each loop as Loop says, side by side; all else from any thread at once.
-// A crash loses nothing: the leases expire. No slot is booked twice.
+// The loops may run in parallel, each from one thread at a time; everything else is thread-safe.
+// A crash loses nothing: the leases expire. No slot is taken twice.
 class Dispatcher {
  public:
-  // All that is passed by reference must outlive the dispatcher. `owner` is new for each start of a node.
+  // All references must outlive the dispatcher. `owner` is new for each start of a node.
   struct Parts {
     TaskStore& tasks;
     QueueStore& queues;
@@ -106,12 +105,12 @@ class Dispatcher {
   // An internal task that runs under a lease of `owner` becomes a chore.
   void add_internal(LeasedTask task);
 
-  // A queue was paused, or the scheduler stopped: settling() looks at once what has to go back.
+  // A queue was paused, or the scheduler stopped: settling() checks at once which chores to release.
   void on_closed();
 
-  // The node is about to stop: nothing is claimed any more, waiting chores are released, runs are told to stop, and
-  // what they end with is sent to the store, as long as the loops are driven. The claimer, which may have a wish of
-  // ours, is to be drained as well. There is no way back.
+  // Before the node stops: from now on nothing is claimed, waiting chores are released, runs are stopped, and their
+  // ends are sent to the store, as long as the loops are driven. The claimer, which may have a wish of the dispatcher,
+  // has to be drained as well. Cannot be undone.
   void drain(MonotonicTime now);
 
   // True if nothing is held and no claim is under way.
@@ -121,7 +120,7 @@ class Dispatcher {
   DispatcherStatus status() const;
 
  private:
-  class Step;  // a loop that calls one of the members below
+  class Step;  // a loop that calls one member function
 
   struct Chore {
     ChoreId id = 0;
@@ -137,16 +136,16 @@ class Dispatcher {
     std::vector<Slot> slots;
   };
 
-  // A task in our hands, from the claim until the store has taken it back.
+  // A leased task, from the claim until the store has accepted its end.
   struct Held {
     enum class Phase { kWaiting, kRunning, kLeaving };
     Phase phase = Phase::kWaiting;
     Lane* lane = nullptr;
     std::shared_ptr<const LeasedTask> task;
-    MonotonicTime confirmed;  // the lease held then
-    bool is_started = false;  // the executor knows it
+    MonotonicTime confirmed;  // when the lease was known to hold
+    bool is_started = false;  // the executor has it
     bool is_stopping = false;
-    bool is_lost = false;  // cancelled, or somebody else's: what it ends with is of no interest
+    bool is_lost = false;  // cancelled, or another owner's: the end of its run does not matter
   };
   struct Outgoing {
     ChoreId chore = 0;
@@ -173,8 +172,8 @@ class Dispatcher {
 
   void send_outgoing();
   void log_refused(const std::vector<Settlement>& sent, const std::vector<SettleOutcome>& outcomes);
-  void leave_closed_queues(MonotonicTime now);
-  void ask_for_more(MonotonicTime now);
+  void release_chores_of_closed_queues(MonotonicTime now);
+  void claim_more(MonotonicTime now);
   bool take(Result<std::vector<LeasedTask>> tasks);
 
   // With mutex_ held.
@@ -210,9 +209,9 @@ class Dispatcher {
   std::map<ChoreId, Held> held_;    // guarded by mutex_
   std::vector<Outgoing> outgoing_;  // guarded by mutex_
   ChoreId last_chore_ = 0;          // guarded by mutex_
-  MonotonicTime last_now_;          // guarded by mutex_; the newest that a loop was told
-  bool is_asking_ = false;          // guarded by mutex_; the claimer has a wish of ours
-  MonotonicTime next_look_;         // guarded by mutex_; at paused queues
+  MonotonicTime last_now_;          // guarded by mutex_; the newest `now` of a loop
+  bool has_wish_ = false;           // guarded by mutex_; the claimer has a wish of the dispatcher
+  MonotonicTime next_check_;        // guarded by mutex_; for paused queues
   bool is_draining_ = false;        // guarded by mutex_
 
   std::vector<std::unique_ptr<Probe>> probes_;  // last, because they read the other members

@@ -1,4 +1,4 @@
-// What runs a task in one of the node's own slots.
+// Runs tasks in the node's own slots.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace horae {
 
-// How far a run has come; what is absent has not changed.
+// Progress of a run; an absent value has not changed.
 struct RunProgress {
   std::optional<double> progress;
   std::optional<std::string> checkpoint;
@@ -22,7 +22,7 @@ struct RunEnd {
   enum class Kind {
     kDone,     // the task is completed, with `result`
     kFailed,   // the attempt is aborted, with `errors` (at least one)
-    kStopped,  // it was told to stop: the task is yielded, with `last`
+    kStopped,  // after stop(): the task is yielded, with `last`
   };
 
   Kind kind = Kind::kDone;
@@ -35,13 +35,12 @@ RunEnd run_done(std::optional<std::string> result = std::nullopt);
 RunEnd run_failed(std::string code, std::string description);
 RunEnd run_stopped(RunProgress last = {});
 
-// An execution is named by the chore that it was. Nothing here waits: what takes time happens elsewhere (a loop, a
-// process, threads of its own).
+// A run has the id of its chore. No call blocks: long work happens elsewhere (in a loop, a process, other threads).
 //
-// Threads: every member may be called from any thread at once, but for one run start() comes before the rest.
+// Thread-safe; for one run, start() is called before the other members.
 class Executor {
  public:
-  // Called exactly once for each start, on any thread, also before start() returns. It may call back.
+  // Called exactly once for each start, on any thread, perhaps before start() returns. It may call back.
   using OnEnd = std::function<void(RunEnd)>;
 
   virtual ~Executor() = default;
@@ -49,10 +48,10 @@ class Executor {
   // Begins to run the task. A spec that cannot be run ends at once, as failed.
   virtual void start(ChoreId run, const LeasedTask& task, MonotonicTime now, OnEnd on_end) = 0;
 
-  // The run is to end soon; if it does not end by itself just now, it ends as stopped. A run that has ended is ignored.
+  // The run must end soon: as stopped, unless it ends by itself just now. Does nothing for a run that has ended.
   virtual void stop(ChoreId run, MonotonicTime now) = 0;
 
-  // For heartbeats. Of a run that has ended: nothing.
+  // For heartbeats. Empty for a run that has ended.
   virtual RunProgress progress(ChoreId run, MonotonicTime now) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Hands a task to the executor that its spec names: {"run": "sleep", ...}.
+// Passes a task to the executor that its spec names: {"run": "sleep", ...}.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace horae {
 
-// A spec without "run", or with a name that is not known here, ends as failed: `unsupported_spec`.
+// A spec without "run", or with an unknown name, ends as failed: `unsupported_spec`.
 class Executors final : public Executor {
  public:
-  // They must outlive this.
+  // The executors must outlive this.
   explicit Executors(std::map<std::string, Executor*, std::less<>> by_name) : by_name_(std::move(by_name)) {}
 
   void start(ChoreId run, const LeasedTask& task, MonotonicTime now, OnEnd on_end) override;

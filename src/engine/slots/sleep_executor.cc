@@ -10,7 +10,7 @@
 namespace horae {
 namespace {
 
-constexpr Duration kIdle = std::chrono::minutes(1);  // with nobody asleep
+constexpr Duration kIdle = std::chrono::minutes(1);  // until the next run without sleeps
 
 Result<Duration> read_length(std::string_view spec) {
   auto text = read_spec_text(spec, "for");

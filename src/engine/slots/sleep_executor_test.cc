@@ -31,7 +31,7 @@ class SleepTest : public ::testing::Test {
   int ends_ = 0;
 };
 
-TEST_F(SleepTest, SleepsAsLongAsItIsTold) {
+TEST_F(SleepTest, SleepsForTheTimeOfTheSpec) {
   start(R"({"run":"sleep","for":"3s"})");
   EXPECT_EQ(wakes_, 1);
   EXPECT_EQ(sleeps_.run_once(clock_.now()), clock_.now() + 3s);
@@ -46,13 +46,13 @@ TEST_F(SleepTest, SleepsAsLongAsItIsTold) {
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(SleepTest, NoSleepAtAllEndsAtOnce) {
+TEST_F(SleepTest, EndsASleepOfZeroAtOnce) {
   start(R"({"run":"sleep","for":"0"})");
   ASSERT_TRUE(end_);
   EXPECT_EQ(end_->kind, RunEnd::Kind::kDone);
 }
 
-TEST_F(SleepTest, TheProgressIsTheShareOfTheTime) {
+TEST_F(SleepTest, ReportsTheShareOfTheTimeAsProgress) {
   start(R"({"run":"sleep","for":"4s"})");
   EXPECT_EQ(executors_.progress(1, clock_.now()).progress, 0.0);
   EXPECT_EQ(executors_.progress(1, clock_.now() + 1s).progress, 0.25);
@@ -60,7 +60,7 @@ TEST_F(SleepTest, TheProgressIsTheShareOfTheTime) {
   EXPECT_FALSE(executors_.progress(2, clock_.now()).progress);
 }
 
-TEST_F(SleepTest, AStoppedSleepTellsHowFarItCame) {
+TEST_F(SleepTest, ReportsTheProgressOfAStoppedSleep) {
   start(R"({"run":"sleep","for":"4s"})");
   executors_.stop(1, clock_.now() + 1s);
   ASSERT_TRUE(end_);
@@ -71,7 +71,7 @@ TEST_F(SleepTest, AStoppedSleepTellsHowFarItCame) {
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(SleepTest, ASpecThatCannotBeRunFails) {
+TEST_F(SleepTest, FailsForAnInvalidSpec) {
   start(R"({"run":"fly"})");
   EXPECT_THAT(error(), HasSubstr("unsupported_spec: \"run\" is \"fly\"; this node can run: sleep"));
   start("{}");

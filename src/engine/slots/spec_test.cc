@@ -18,7 +18,7 @@ TEST(Spec, ReadsATextByItsName) {
   EXPECT_EQ(*read_spec_text(R"( { "run" : "sl\u0065\"ep" } )", "run"), "sle\"ep");
 }
 
-TEST(Spec, TellsWhatIsWrong) {
+TEST(Spec, ExplainsWhatIsWrong) {
   EXPECT_THAT(failure("{"), HasSubstr("not JSON"));
   EXPECT_THAT(failure(""), HasSubstr("not JSON"));
   EXPECT_THAT(failure("[]"), HasSubstr("not a JSON object"));

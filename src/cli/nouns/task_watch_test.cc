@@ -1,6 +1,6 @@
-// Waiting follows the node's events: a task whose end is only told by one is seen to end.
+// A wait follows the node's events instead of polling.
 
-#include "cli/nouns/watch.h"
+#include "cli/nouns/task_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,15 +19,15 @@ using ::testing::HasSubstr;
 constexpr const char* kId = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
 constexpr const char* kEvent = "id: worker-1:1\nevent: task\ndata: {\"state\":\"completed\"}\n\n";
 
-// A node with one task, which runs until an event of its end has been streamed to somebody who had looked after the
-// begin of the stream. So it never ends for those who only ask again and again.
+// A node with one task, which ends only once the event of its end has been streamed to a client that had polled the task
+// after the stream began. So it never ends for a client that only polls.
 class NodeWithEvents {
  public:
   std::string address() const { return "127.0.0.1:" + std::to_string(server_.port()); }
 
-  int looks() {
+  int polls() {
     const std::scoped_lock lock(mutex_);
-    return looks_;
+    return polls_;
   }
 
  private:
@@ -46,7 +46,7 @@ class NodeWithEvents {
           {.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"});
     }
     if (request.path == "/v1/events") return begin_stream(request, responder);
-    responder.answer({.body = look()});
+    responder.answer({.body = task()});
   }
 
   void begin_stream(const HttpRequest& request, const Responder& responder) {
@@ -56,39 +56,39 @@ class NodeWithEvents {
     reader_ = responder;
   }
 
-  std::string look() {
+  std::string task() {
     const std::scoped_lock lock(mutex_);
-    ++looks_;
-    if (has_begun_ && !is_told_) {
+    ++polls_;
+    if (has_begun_ && !is_sent_) {
       is_due_ = true;
       reader_->resume();
     }
-    return std::string(R"({"id":")") + kId + R"(","queue":"mail","state":")" + (is_told_ ? "completed" : "running") +
+    return std::string(R"({"id":")") + kId + R"(","queue":"mail","state":")" + (is_sent_ ? "completed" : "running") +
            R"(","attempt":1})";
   }
 
-  // First a sign of life, as a node sends it; then the event.
+  // First a comment, as a node sends it to keep the connection alive; then the event.
   std::string next() {
     const std::scoped_lock lock(mutex_);
     if (!std::exchange(has_begun_, true)) return ": hello\n\n";
-    if (!is_due_ || is_told_) return "";
-    is_told_ = true;
+    if (!is_due_ || is_sent_) return "";
+    is_sent_ = true;
     return kEvent;
   }
 
   std::mutex mutex_;
-  int looks_ = 0;                    // guarded by mutex_, as all below
-  bool has_begun_ = false;           // of the stream, at least its first piece is taken
+  int polls_ = 0;                    // guarded by mutex_, as all below
+  bool has_begun_ = false;           // the first piece of the stream has been read
   bool is_due_ = false;              // the event
-  bool is_told_ = false;             // the event
+  bool is_sent_ = false;             // the event
   std::optional<Responder> reader_;  // of the stream
   testing::TestServer server_{
       [this](const HttpRequest& request, const Responder& responder) { handle(request, responder); }};
 };
 
-class WaitByEvents : public ::testing::TestWithParam<std::vector<std::string>> {};
+class WatchByEvents : public ::testing::TestWithParam<std::vector<std::string>> {};
 
-TEST_P(WaitByEvents, EndsWhenAnEventTellsTheEnd) {
+TEST_P(WatchByEvents, EndsWhenTheEventOfTheEndArrives) {
   NodeWithEvents node;
   TestTerminal terminal;
   auto line = GetParam();
@@ -96,11 +96,11 @@ TEST_P(WaitByEvents, EndsWhenAnEventTellsTheEnd) {
   const auto printed = terminal.type(line);
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
   EXPECT_THAT(printed.out, HasSubstr("completed"));
-  // Before the stream, at its begin and at the event; one more if this machine stood still for seconds.
-  EXPECT_LE(node.looks(), 4) << "it asks again and again instead of listening";
+  // Before the stream, at its beginning and at the event; one more if this machine stalled for seconds.
+  EXPECT_LE(node.polls(), 4) << "it polls instead of following the events";
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, WaitByEvents,
+INSTANTIATE_TEST_SUITE_P(Commands, WatchByEvents,
                          ::testing::Values(std::vector<std::string>{"task", "watch", kId},
                                            std::vector<std::string>{"task", "submit", "mail", "1", "--wait"}),
                          [](const auto& each) { return each.param[1] + (each.index == 0 ? "" : "_wait"); });

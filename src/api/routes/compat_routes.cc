@@ -1,5 +1,5 @@
-// The endpoints of the documents that Horae grew from, with their shapes, words and codes: /tasks as the task
-// management system has it, /scheduler/start and /scheduler/stop as the master of the master/slave scheduler has them.
+// Endpoints for clients of two earlier schedulers, with their shapes, texts and statuses: /tasks of the task management
+// system, /scheduler/start and /scheduler/stop of the master of the master/slave scheduler.
 
 #include <fmt/format.h>
 
@@ -19,10 +19,10 @@ namespace {
 using CallPtr = std::shared_ptr<Call>;
 
 constexpr std::string_view kQueue = "tms";
-constexpr int kNewest = 1'000;  // tasks that GET /tasks shows
-constexpr int kMaxPages = 32;   // that it reads for them
+constexpr int kNewest = 1'000;  // tasks that GET /tasks returns
+constexpr int kMaxPages = 32;   // pages that it reads for them
 
-// These endpoints know 400, 404 and 500 only.
+// These endpoints use 400, 404 and 500 only.
 void fail(const Call& call, const Error& error) {
   switch (error.code) {
     case ErrorCode::kMalformed:
@@ -57,7 +57,7 @@ std::string spec_of(std::string_view command) {
   return spec + "}";
 }
 
-// What the client gave as its command; of a task that came another way its spec.
+// The command that the client gave; for a task that was submitted through /v1, its spec.
 std::string command_of(const std::string& spec) {
   FieldReader fields(spec, {"run", "for"}, {}, FieldReader::Unknown::kIgnored);
   const auto run = fields.text("run");
@@ -93,7 +93,7 @@ TaskView view_of(const Task& task) {
 
 // ---- POST /tasks ----
 
-// The reply to a POST says SCHEDULED, whatever has become of the task since; `start_at` is the one that the store
+// The reply to a POST always says SCHEDULED, even if the task has already started; `start_at` is the one that the store
 // chose.
 void answer_scheduled(Api& api, const CallPtr& call, TaskView view) {
   const auto answer = [call](const TaskView& shown) {
@@ -106,7 +106,7 @@ void answer_scheduled(Api& api, const CallPtr& call, TaskView view) {
     if (found.ok() && found->front()) view.start_at = found->front()->run_at;
     answer(view);
   });
-  if (!taken) answer(view);  // it is stored, and that counts
+  if (!taken) answer(view);  // the task is stored, only its exact start is unknown
 }
 
 void schedule_task(Api& api, const CallPtr& call) {
@@ -122,7 +122,7 @@ void schedule_task(Api& api, const CallPtr& call) {
                               [&api, call, view](Result<SubmitOutcome> outcome) {
                                 if (!outcome.ok()) return fail(*call, outcome.error());
                                 if (outcome->kind == SubmitOutcome::Kind::kOverLimit) {
-                                  return fail(*call, {ErrorCode::kOverLimit, "there are too many queues already"});
+                                  return fail(*call, {ErrorCode::kOverLimit, "the limit of queues is reached"});
                                 }
                                 answer_scheduled(api, call, view);
                               });
@@ -172,19 +172,19 @@ void get_task(Api& api, const CallPtr& call) {
 
 // ---- /scheduler ----
 
-struct Words {
+struct Replies {
   std::string_view changed;
   std::string_view unchanged;
 };
 
-void set_scheduler(Api& api, const CallPtr& call, bool running, Words words) {
+void set_scheduler(Api& api, const CallPtr& call, bool running, Replies replies) {
   if (auto allowed = call->check_scope_of_all(); !allowed.ok()) return call->fail(allowed.error());
-  api.read(call, [&api, call, running, words] {
+  api.read(call, [&api, call, running, replies] {
     const auto changed = api.parts().queues.set_scheduler_running(running);
     if (!changed.ok()) return fail(*call, changed.error());
     std::string json;
     JsonObject object(json);
-    object.add(*changed ? "message" : "error", *changed ? words.changed : words.unchanged);
+    object.add(*changed ? "message" : "error", *changed ? replies.changed : replies.unchanged);
     object.end();
     call->answer(*changed ? 200 : 400, std::move(json));
   });
@@ -210,7 +210,7 @@ Result<NewTask> read_schedule_request(std::string_view body) {
     fields.fail("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
   }
   NewTask task{.queue = std::string(kQueue), .spec = spec_of(command)};
-  // An empty text is how some clients write that there is none.
+  // Some clients send an empty text for an absent value.
   if (fields.text("start_at").value_or("") != "") task.run_at = fields.instant("start_at");
   if (fields.text("recurring").value_or("") != "") task.recurring = fields.duration("recurring");
   if (fields.fault()) return *fields.fault();
@@ -218,14 +218,14 @@ Result<NewTask> read_schedule_request(std::string_view body) {
   return task;
 }
 
-std::vector<Route> seed_routes() {
-  constexpr std::string_view kFailed = "Something failed; the description says what";
-  constexpr std::string_view kBusy = "Too many reads wait";
+std::vector<Route> compat_routes() {
+  constexpr std::string_view kFailed = "The call failed; `detail` says why";
+  constexpr std::string_view kBusy = "Too many reads are waiting";
   return {
       {.method = "POST",
        .pattern = "/tasks",
        .name = "tms_schedule_task",
-       .tag = "seeds",
+       .tag = "compatibility",
        .summary = "Schedule a task that sleeps (task management system)",
        .access = Access::kSubmit,
        .body = "ScheduleTaskRequest",
@@ -234,7 +234,7 @@ std::vector<Route> seed_routes() {
       {.method = "GET",
        .pattern = "/tasks",
        .name = "tms_list_tasks",
-       .tag = "seeds",
+       .tag = "compatibility",
        .summary = "The newest 1,000 tasks of queue tms (task management system)",
        .access = Access::kRead,
        .answers = {{200, "The tasks", "TaskResponses"}, {500, kFailed}, {503, kBusy}},
@@ -242,7 +242,7 @@ std::vector<Route> seed_routes() {
       {.method = "GET",
        .pattern = "/tasks/{id}",
        .name = "tms_get_task",
-       .tag = "seeds",
+       .tag = "compatibility",
        .summary = "A task of queue tms (task management system)",
        .access = Access::kRead,
        .answers = {{200, "The task", "TaskResponse"}, {404, "Task not found"}, {500, kFailed}, {503, kBusy}},
@@ -250,7 +250,7 @@ std::vector<Route> seed_routes() {
       {.method = "POST",
        .pattern = "/scheduler/start",
        .name = "master_start_scheduler",
-       .tag = "seeds",
+       .tag = "compatibility",
        .summary = "Start the scheduler (master/slave)",
        .access = Access::kAdmin,
        .answers = {{200, "Scheduler has successfully started", "SchedulerMessage"},
@@ -261,7 +261,7 @@ std::vector<Route> seed_routes() {
       {.method = "POST",
        .pattern = "/scheduler/stop",
        .name = "master_stop_scheduler",
-       .tag = "seeds",
+       .tag = "compatibility",
        .summary = "Stop the scheduler (master/slave)",
        .access = Access::kAdmin,
        .answers = {{200, "Scheduler has successfully stopped", "SchedulerMessage"},

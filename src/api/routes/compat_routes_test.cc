@@ -43,7 +43,7 @@ TEST(TaskManagementSystem, ATaskIsScheduledRunsAndFinishes) {
   EXPECT_EQ(text_of(world.get("/tasks/" + id).body, "status"), "FINISHED");
 }
 
-TEST(TaskManagementSystem, ACommandThatNoNodeWouldRunIsAnInvalidPayload) {
+TEST(TaskManagementSystem, ACommandThatCannotRunIsAnInvalidPayload) {
   ApiWorld world;
   const auto refused = world.post("/tasks", R"({"command":"10000h"})");
   EXPECT_EQ(refused.status, 400);
@@ -109,7 +109,7 @@ TEST(TaskManagementSystem, AnInvalidPayloadIs400AndNamesTheField) {
   refused(R"({"command":"5s")", "JSON");
 }
 
-TEST(TaskManagementSystem, EmptyAndUnknownFieldsAreTakenLightly) {
+TEST(TaskManagementSystem, EmptyAndUnknownFieldsAreIgnored) {
   ApiWorld world;
   EXPECT_EQ(world.post("/tasks", R"({"command":"5s","start_at":"","recurring":null,"note":"x"})").status, 200);
 }
@@ -122,17 +122,17 @@ TEST(TaskManagementSystem, AnUnknownTaskIs404) {
   EXPECT_THAT(world.get("/tasks/nonsense").body, HasSubstr("Task not found"));
 }
 
-TEST(TaskManagementSystem, AStoreThatIsAwayIs500WithADescription) {
+TEST(TaskManagementSystem, AnUnavailableStoreIs500WithADetail) {
   ApiWorld world;
   world.gate().fail_with(ErrorCode::kUnavailable);
   for (const auto& response : {world.post("/tasks", R"({"command":"5s"})"), world.get("/tasks"),
                                world.get("/tasks/0190f7c2-0a1b-7c3d-8e4f-0123456789ab")}) {
     EXPECT_EQ(response.status, 500);
-    EXPECT_THAT(text_of(response.body, "detail"), HasSubstr("the test took the store away"));
+    EXPECT_THAT(text_of(response.body, "detail"), HasSubstr("the test made the store unavailable"));
   }
 }
 
-TEST(MasterScheduler, StartAndStopHaveTheCodesAndWordsOfTheDocument) {
+TEST(MasterScheduler, StartAndStopHaveTheSpecifiedStatusesAndTexts) {
   ApiWorld world;
   const auto expect = [&](std::string_view target, int status, const std::string& body) {
     const auto response = world.post(target, "{}");

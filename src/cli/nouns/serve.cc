@@ -1,0 +1,44 @@
+// horae serve.
+
+#include <memory>
+#include <ostream>
+
+#include "app/config.h"
+#include "app/serve.h"
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+
+namespace horae::cli {
+namespace {
+
+struct ServeFlags {
+  ConfigFlags config;
+  bool print_config = false;
+  bool demo = false;
+};
+
+int run_serve(const Context& context, const ServeFlags& flags) {
+  const auto config = load_config(flags.config, context);
+  if (!config.ok()) return report(context, "serve", config.error());
+  if (flags.print_config) {
+    context.console.out << print_config(*config);
+    return kDone;
+  }
+  return report(context, "serve", serve(*config, flags.demo, context.console.out, context.console.err));
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, Context& context) {
+  CLI::App& command = add_verb(app, "serve", "Run a node until Ctrl-C or SIGTERM",
+                               "  horae serve\n"
+                               "  horae serve --store postgresql://horae@db/horae --slots-count 0\n"
+                               "  horae serve --print-config > horae.toml");
+  const auto flags = std::make_shared<ServeFlags>();
+  add_config_flags(command, flags->config);
+  command.add_flag("--print-config", flags->print_config, "Print the effective configuration and exit");
+  command.add_flag("--demo", flags->demo, "Submit a small workload and print what happens to it");
+  set_action(command, context, flags, run_serve);
+}
+
+}  // namespace horae::cli
