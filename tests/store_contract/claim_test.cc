@@ -28,7 +28,7 @@ TEST_P(Claim, HandsOverTheTask) {
   EXPECT_EQ(lease.lease_expires, now() + 10s);
 }
 
-TEST_P(Claim, TheTaskKnowsItsOwner) {
+TEST_P(Claim, TheTaskShowsItsOwner) {
   const TaskId id = submit();
   advance(3s);
   (void)claim("worker-7");
@@ -348,7 +348,7 @@ TEST_P(Claim, AnotherAttemptBelongsToItsOwnToken) {
 
 TEST_P(Claim, AnUnknownTokenHasNoLeases) { EXPECT_THAT(value_of(tasks().leases_of(new_id())), IsEmpty()); }
 
-TEST_P(Claim, ATaskTellsItsQueueAlsoIfOthersOfTheClaimDoNotExist) {
+TEST_P(Claim, ATaskNamesItsQueueAlsoIfOtherQueuesOfTheClaimDoNotExist) {
   (void)start();
   const TaskId id = submit();
   const auto leases = claim_up_to(1, kOwner, {"unknown", kQueue});

@@ -94,7 +94,7 @@ TEST_P(Cluster, HintsAreWantedWhileAPeerThatIsThereWantsThem) {
   EXPECT_FALSE(tick("worker-2").peers_want_hints);
 }
 
-TEST_P(Cluster, ATickTellsWhenTheNextTaskIsDue) {
+TEST_P(Cluster, ATickReportsWhenTheNextTaskIsDue) {
   submit({.run_at = now() + 30s});
   submit({.run_at = now() + 10s});
   EXPECT_EQ(tick("worker-1").next_due_in, std::optional<Duration>(10s));
@@ -104,14 +104,14 @@ TEST_P(Cluster, ATickTellsWhenTheNextTaskIsDue) {
   EXPECT_EQ(tick("worker-1").next_due_in, std::optional<Duration>(19s));
 }
 
-TEST_P(Cluster, ATickTellsWhetherAnythingIsLeased) {
+TEST_P(Cluster, ATickReportsWhetherAnythingIsLeased) {
   const Lease lease = start();
   EXPECT_TRUE(tick("worker-1").has_leases);
   complete(lease);
   EXPECT_FALSE(tick("worker-1").has_leases);
 }
 
-TEST_P(Cluster, ATickTellsWhichAwaitedQueuesHaveReadyTasks) {
+TEST_P(Cluster, ATickReportsWhichAwaitedQueuesHaveReadyTasks) {
   submit({.queue = "b"});
   submit({.queue = "a"});
   submit({.queue = "other"});

@@ -305,7 +305,7 @@ TEST_P(Settle, AnotherAttemptIsRefusedWhileTheTaskRuns) {
   EXPECT_EQ(complete(second), Verdict::kAccepted);
 }
 
-TEST_P(Settle, AnAttemptWhoseLeaseWasTakenAwayIsOver) {
+TEST_P(Settle, AnAttemptIsOverWhenItsLeaseHasExpired) {
   const Lease first = start();
   (void)lose_leases();
   for (const Event event : kSettleEvents) {

@@ -68,7 +68,7 @@ TEST_P(Submit, ARunAtInThePastIsKeptAsGiven) {
   EXPECT_EQ(task.run_at, now() - 1h);
 }
 
-TEST_P(Submit, TellsTheStateAndTheNumber) {
+TEST_P(Submit, ReturnsTheStateAndTheNumber) {
   const SubmitOutcome ready = try_submit({});
   const SubmitOutcome scheduled = try_submit({.run_at = now() + 1h});
   EXPECT_EQ(ready.state, State::kReady);
@@ -195,7 +195,7 @@ TEST_P(Submit, AKeyOfOneTaskAndAnIdOfAnotherAreAConflictWithTheKey) {
   EXPECT_EQ(outcome.id, keyed);
 }
 
-TEST_P(Submit, APresentTaskIsToldWithTheStateItHasNow) {
+TEST_P(Submit, APresentTaskIsReturnedWithItsPresentState) {
   const Submission request = submission({.key = "k"});
   (void)submit_all({request});
   (void)complete(claim());
