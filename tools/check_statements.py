@@ -76,9 +76,12 @@ def uses_in(store: Path) -> dict[str, list[str]]:
 
 def check_store(store: Path, notes: tuple[str, ...]) -> tuple[int, list[str]]:
     faults, known = [], {}
+    lists = (store / "CMakeLists.txt").read_text("utf-8").split()
     for path in sorted(store.rglob("*.sql")):
         if path.parent.name == "migrations":
             continue
+        if not any(word.rstrip(")") == path.relative_to(store).as_posix() for word in lists):
+            faults.append(f"{path}:1: is not named in {store / 'CMakeLists.txt'}, and so not built in")
         for statement in statements_of(path):
             faults += [f"{path}:{statement.line}: {what}" for what in faults_of(statement, notes)]
             if statement.name in known:

@@ -27,9 +27,10 @@ USE = 'const Sql kFind = statement("find");\n'
 
 
 class CheckTest(unittest.TestCase):
-    def faults(self, sql: str = CLEAN, code: str = USE) -> str:
+    def faults(self, sql: str = CLEAN, code: str = USE, built: str = "find.sql") -> str:
         with tempfile.TemporaryDirectory() as folder:
             store = Path(folder)
+            (store / "CMakeLists.txt").write_text(f"horae_embed_statements(target function\n  {built})\n")
             (store / "migrations").mkdir()
             (store / "migrations" / "0001_tasks.sql").write_text("create table task ();\n")
             (store / "find.sql").write_text(sql)
@@ -39,6 +40,9 @@ class CheckTest(unittest.TestCase):
 
     def test_clean(self):
         self.assertEqual(self.faults(), "")
+
+    def test_not_built(self):
+        self.assertIn("is not named in", self.faults(built="other.sql"))
 
     def test_no_index(self):
         self.assertIn('has no comment like "-- Index: ..."', self.faults(CLEAN.replace("-- Index: task_pkey\n", "")))

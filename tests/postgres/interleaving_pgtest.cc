@@ -1,5 +1,5 @@
 // Every two operations meet: the first has done all but COMMIT when the second begins. The second ends, or waits for
-// the first; then the first commits or rolls back. Whatever happened, the database is whole and nobody was told a lie.
+// the first; then the first commits or rolls back. In each case the database is consistent and no answer was wrong.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class Meeting : public ::testing::Test {
     });
   }
 
-  bool somebody_waits() {
+  bool is_waiting() {
     return scene_.database().value(
                "select exists (select from pg_stat_activity where datname = current_database()"
                " and wait_event_type = 'Lock')") == "t";
@@ -49,7 +49,7 @@ class Meeting : public ::testing::Test {
   // False if it neither ends nor waits for a lock.
   bool wait_until_ended_or_waiting(const Running& running) {
     for (int i = 0; i < kMostPauses; ++i) {
-      if (running.has_ended || somebody_waits()) return true;
+      if (running.has_ended || is_waiting()) return true;
       scene_.database().pause();
     }
     return false;
@@ -91,7 +91,7 @@ class Interleaving : public Meeting, public ::testing::WithParamInterface<std::t
  protected:
   Interleaving() : Meeting(claimer()) {}
 
-  // Who completes the lease as a whole must know it, and who has claimed before claims the quick way; so the exchange,
+  // A node completes a lease as a whole only if it has cached it, and takes the quick way after a claim; so the exchange,
   // which is the first of the two, is one transaction.
   static Scene::Side claimer() {
     const auto [first, second, end] = GetParam();
@@ -129,7 +129,7 @@ TEST_P(Interleaving, AgreesWithSomeOrder) {
   }
 }
 
-// Who cuts a lease leaves pieces of it with the old end, which nobody can see before the commit.
+// A transaction that cuts a lease leaves pieces with the old end, which no other one sees before the commit.
 class Extension : public Meeting, public ::testing::WithParamInterface<Operation> {};
 
 TEST_P(Extension, LeavesNothingToExpireOfALeaseThatWasCutMeanwhile) {
@@ -146,8 +146,8 @@ TEST_P(Extension, LeavesNothingToExpireOfALeaseThatWasCutMeanwhile) {
 
 class StuckNode : public Meeting {};
 
-// It gives up, so that those who queue behind it get on, and leaves the old stamp: still nothing expires.
-TEST_F(StuckNode, KeepsAnExtensionFromBeingDoneButNobodyElseFromWorking) {
+// It gives up, so that the transactions that queue up behind it continue, and leaves the old stamp: nothing expires.
+TEST_F(StuckNode, BlocksTheExtensionOfLeasesButNoOtherCall) {
   Running stuck;
   Running extension;
   meet(stuck, Operation::kComplete, extension, Operation::kExtendAll);

@@ -1,4 +1,4 @@
-// What must hold of the PostgreSQL store's tables whenever nobody is at work, asked by plain SQL and not through the
+// What must hold of the PostgreSQL store's tables whenever no transaction is open, checked by plain SQL and not through the
 // store.
 #pragma once
 
@@ -14,7 +14,7 @@ struct pg_conn;  // libpq's
 
 namespace horae::testing {
 
-// A connection of the test's own. A statement that fails stops the program. Threads: one at a time.
+// A connection of the test's own. A statement that fails stops the program. Not thread-safe.
 class Observer {
  public:
   explicit Observer(const std::string& url);

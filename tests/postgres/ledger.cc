@@ -143,7 +143,7 @@ void Ledger::compare(const TaskId& id, const Record& record, const Stand& stand)
     complain(id, "ended as " + std::string(to_string(*record.end)) + ", but is " + std::string(to_string(stand.state)));
   }
   if (!record.end && is_terminal(stand.state)) {
-    complain(id, "is " + std::string(to_string(stand.state)) + ", and nobody was told");
+    complain(id, "is " + std::string(to_string(stand.state)) + ", and no answer said so");
   }
   if (stand.state == State::kRunning) {
     if (record.closed.contains(stand.attempt)) complain(id, "runs an attempt that has ended");
@@ -151,7 +151,7 @@ void Ledger::compare(const TaskId& id, const Record& record, const Stand& stand)
   }
   const bool waits = stand.state == State::kReady || stand.state == State::kScheduled;
   if (waits && newest > 0 && !record.closed.contains(newest)) {
-    complain(id, "waits again, but nobody was told that its attempt has ended");
+    complain(id, "waits again, but no answer said that its attempt has ended");
   }
 }
 
@@ -169,7 +169,7 @@ std::vector<std::string> Ledger::complaints(const std::map<TaskId, Stand>& stand
     if (record.queue != brief_ || !record.end) complain(id, "has vanished");
   }
   for (const auto& [id, stand] : stands) {
-    if (!records_.contains(id)) complain(id, "is there, and nobody was told");
+    if (!records_.contains(id)) complain(id, "is there, and no answer said so");
   }
   if (vanished != purged_) {
     complaints_.push_back(std::to_string(vanished) + " tasks are gone, " + std::to_string(purged_) + " were purged");

@@ -15,7 +15,7 @@
 
 namespace horae::testing {
 
-// Threads: every member may be called from any thread at once. Callers may come in any order: what happened to a task
+// Thread-safe. Calls may come in any order: what happened to a task
 // may be noted before its creation is.
 class Ledger {
  public:

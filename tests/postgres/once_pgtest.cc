@@ -69,10 +69,10 @@ class OneToken : public ::testing::Test {
   // False if it has ended.
   bool waits(const Running& running) {
     for (int i = 0; i < kMostPauses && !running.has_ended; ++i) {
-      const bool somebody_waits = database_.value(
+      const bool is_waiting = database_.value(
                                       "select exists (select from pg_stat_activity where datname = current_database()"
                                       " and wait_event_type = 'Lock')") == "t";
-      if (somebody_waits) return true;
+      if (is_waiting) return true;
       database_.pause();
     }
     return false;
@@ -98,8 +98,8 @@ class OneToken : public ::testing::Test {
   Observer database_{url_};
 };
 
-// Nobody who asks together with the token waits for a node that stands still with it.
-TEST_F(OneToken, ATokenThatSomebodyDoesNotLetGoOfIsNotWaitedForForLong) {
+// Claims that are batched with the token do not wait for a node that is stuck with it.
+TEST_F(OneToken, ALockedTokenIsNotWaitedForLong) {
   Running stuck;
   const ClaimWish wished = wish();
   start_and_hold(stuck, {wished});
@@ -114,7 +114,7 @@ TEST_F(OneToken, ATokenThatSomebodyDoesNotLetGoOfIsNotWaitedForForLong) {
   EXPECT_THAT(nodes_[1].store->tasks().claim(std::vector{wished}).value().at(0), SizeIs(kTasks));
 }
 
-TEST_F(OneToken, TheSecondWaitsForTheFirstAndGetsTheSame) {
+TEST_F(OneToken, TheSecondClaimWaitsForTheFirstAndGetsTheSame) {
   const ClaimWish mine = wish();
   submit("other");
   ClaimWish elsewhere = mine;  // where nothing keeps it but the token
@@ -132,7 +132,7 @@ TEST_F(OneToken, TheSecondWaitsForTheFirstAndGetsTheSame) {
   EXPECT_EQ(database_.value("select sum(hi - lo + 1) from running"), std::to_string(kTasks));
 }
 
-TEST_F(OneToken, IfTheFirstRollsBackTheSecondGetsThem) {
+TEST_F(OneToken, TheSecondClaimGetsTheTasksIfTheFirstRollsBack) {
   const ClaimWish mine = wish();
   Running first, second;
   start_and_hold(first, {mine});
@@ -146,7 +146,7 @@ TEST_F(OneToken, IfTheFirstRollsBackTheSecondGetsThem) {
   EXPECT_EQ(database_.value("select count(*) from claim_token"), "1");
 }
 
-TEST_F(OneToken, IfTheFirstFindsNothingTheSecondMayFindSomething) {
+TEST_F(OneToken, TheSecondClaimMayFindTasksIfTheFirstFoundNone) {
   const ClaimWish mine = wish();
   ClaimWish in_vain = mine;
   in_vain.queues = {"empty"};

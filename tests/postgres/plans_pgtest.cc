@@ -73,10 +73,13 @@ class Plans : public ::testing::Test {
     for (int i = 0; i < count / 2; i += kBatch) (void)claim(kBatch, "crowd");
     administrate(
         "create temp table single as select * from ready; delete from ready;"
-        "insert into ready select number, number, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at,"
-        " ended_event, ended_owner from (select *, generate_series(lo, hi) as number from single) as s; drop table single;"
+        "insert into ready select number, number, queue, rank, at, updated_at, attempt, tries, max_attempts, "
+        "recurring, run_at,"
+        " ended_event, ended_owner from (select *, generate_series(lo, hi) as number from single) as s; drop table "
+        "single;"
         "create temp table single as select * from running; delete from running;"
-        "insert into running select number, number, queue, rank, at, attempt, tries, owner, token, length, started_at, expires,"
+        "insert into running select number, number, queue, rank, at, attempt, tries, owner, token, length, started_at, "
+        "expires,"
         " max_attempts, recurring, run_at, ended_event, ended_owner"
         " from (select *, generate_series(lo, hi) as number from single) as s; drop table single");
   }
@@ -120,7 +123,8 @@ class Plans : public ::testing::Test {
     std::vector<std::string> lines;
     const auto rows = database_.ask(
         "select relname, seq_scan from pg_stat_user_tables"
-        " where relname ~ '^(task|finished|trail)(_d[0-9]+)?$' or relname in ('ready', 'running', 'scheduled') order by 1");
+        " where relname ~ '^(task|finished|trail)(_d[0-9]+)?$' or relname in ('ready', 'running', 'scheduled') order "
+        "by 1");
     for (const auto& row : rows) lines.push_back(row[0] + " " + row[1]);
     return lines;
   }
@@ -164,14 +168,14 @@ TEST_F(Plans, NeedNoSequentialScans) {
   administrate("vacuum analyze");
   expect_no_scans("many have finished, none is alive");
   crowd(kMany);
-  expect_no_scans("many are alive, which nobody has analyzed");
+  expect_no_scans("many are alive, and were not analyzed");
   administrate("analyze");
   expect_no_scans("many are alive");
 }
 
-// While somebody holds a snapshot, entries of what is gone stay in the indexes, and the tables look empty: then reading
+// While a session holds a snapshot, entries of what is gone stay in the indexes, and the tables look empty: then reading
 // a whole index seems as cheap as finding one row in another.
-TEST_F(Plans, FindRowsAmongManyThatAreGone) {
+TEST_F(Plans, FindRowsAmongManyDeadOnes) {
   Observer holder(url_);
   (void)holder.ask("begin isolation level repeatable read");
   (void)holder.ask("select count(*) from control");
@@ -191,7 +195,7 @@ TEST_F(Plans, FindRowsAmongManyThatAreGone) {
 
 // A table that was full once and looks empty: its primary key has kept its size, while the other index is small, and so
 // seems the quicker way to a number. It grows again, and plans are kept.
-TEST_F(Plans, ClaimsDoNotWalkOverAllThatIsReady) {
+TEST_F(Plans, ClaimsDoNotReadTheWholeReadyOrder) {
   crowd(kMany);
   administrate("delete from ready");
   administrate("vacuum ready");
@@ -202,7 +206,7 @@ TEST_F(Plans, ClaimsDoNotWalkOverAllThatIsReady) {
   open();
   live_whole_lives();
   close();
-  // The first claim of a session looks with care, and may look again.
+  // The first claim of a session takes the general path, and may look again.
   EXPECT_LE(scans_of("ready_order") - before, kRounds + 2)
       << "a claim looks for the head of the queue there, and no more";
 
@@ -239,7 +243,7 @@ TEST_F(Plans, FindFinishedTasksByNumberInADayThatWasEmpty) {
 }
 
 // Gets and cancels know the number of a task, so the indexes by rank and by time are not for them.
-TEST_F(Plans, FindWaitingTasksByNumberAmongManyThatAreGone) {
+TEST_F(Plans, FindWaitingTasksByNumberAmongManyDeadOnes) {
   Observer holder(url_);
   (void)holder.ask("begin isolation level repeatable read");
   (void)holder.ask("select count(*) from control");

@@ -152,7 +152,7 @@ void Scene::fill(Side claimer) {
   }
   (void)store.settle(done).value();
   (void)sides_[kFirst].store->queues().configure(kQueue, {.retention = 1s}).value();
-  HORAE_CHECK(store.extend_leases(std::nullopt).value(), "nobody has stamped yet");
+  HORAE_CHECK(store.extend_leases(std::nullopt).value(), "there is no stamp yet");
   stamp_ = store.look().value().stamp;
   (void)database_->ask("update test_clock set at = at + interval '20 s'");
 
@@ -203,7 +203,7 @@ std::vector<Settlement> Scene::settlements(Event event, Side side) const {
                      .errors = errors});
     if (event == Event::kHeartbeat) batch.back().progress = 0.5;
   }
-  // What has ended, what does not run yet, and what somebody else has ended: that result comes late.
+  // Tasks that have ended, that do not run yet, and that another owner has ended: that result comes late.
   for (const std::size_t other : {kFinished + 1, kReady + 1}) {
     batch.push_back(
         {.event = event, .id = tasks_[other], .attempt = 1, .owner = kWorker, .lease = 1h, .errors = errors});
@@ -247,7 +247,7 @@ std::vector<ExpiredLease> Scene::expire_now() {
   TaskStore& store = sides_[kFirst].store->tasks();
   const auto outcome =
       store.expire_leases({.seen = store.look().value().stamp, .silence = 1h, .max = kMaxBatch}).value();
-  HORAE_CHECK(outcome.kind == ExpireOutcome::Kind::kDone, "nobody else looks");
+  HORAE_CHECK(outcome.kind == ExpireOutcome::Kind::kDone, "no other monitor runs");
   return outcome.expired;
 }
 

@@ -54,7 +54,7 @@ class Gate {
   void arm(int commit);
   void wait_until_held();       // or until give_up()
   void let_go(bool to_commit);  // false: roll back
-  void give_up();               // nobody will come
+  void give_up();               // no call will arrive
   int commits() const;          // since arm()
 
  private:

@@ -51,7 +51,7 @@ Told failure_of(const Result<T>& answer) {
   return told;
 }
 
-// One way in which it may have been: who came first, and whom the unnamed moves met.
+// One possible order: which call came first, and which tasks the moves without a name met.
 struct Way {
   bool second_comes_first = false;
   bool first_moves = false;
@@ -152,7 +152,7 @@ Told tell_expire(const Result<ExpireOutcome>& answer) {
   return told;
 }
 
-// Nobody's state changes by it.
+// It changes the state of no task.
 Told tell_extend(const Result<bool>& answer) { return answer.ok() ? Told() : failure_of(answer); }
 
 Told tell_promote(const Result<PromoteOutcome>& answer) {

@@ -51,7 +51,7 @@ Told tell_get(const std::vector<TaskId>& asked, const Result<std::vector<std::op
 // What the same caller was told next. The one of them that found nothing, or moved what it does not name, comes last.
 void add_to(Told& told, Told next);
 
-// One line for each task of which the two cannot both be right, and for tasks that nobody was told of.
+// One line for each task of which the two cannot both be right, and for tasks in no answer.
 std::vector<std::string> contradictions(const std::map<TaskId, Seen>& before, const Told& first, const Told& second,
                                         const std::map<TaskId, Stand>& after);
 

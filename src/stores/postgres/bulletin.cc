@@ -19,7 +19,7 @@
 namespace horae::postgres {
 namespace {
 
-// Whoever listens tests with such a message whether it hears; the rest of it is a number that nobody else sends.
+// A listener sends itself such a message to test that messages arrive; the rest of it is a random number.
 constexpr std::string_view kTest = "test ";
 constexpr Duration kTestTakes = std::chrono::seconds(1);
 constexpr Duration kTestAgain = std::chrono::minutes(1);
@@ -41,7 +41,7 @@ class Alarm {
 
   void ring() { (void)eventfd_write(handle_, 1); }
 
-  // Waits for `socket` (below 0 for none), for the ring, which is never taken back, or for the time; for ever without.
+  // Waits for `socket` (below 0 for none), for the ring, which is never reset, or for the time; without one, forever.
   void wait(int socket, std::optional<Duration> time) const {
     std::array<pollfd, 2> sources = {pollfd{.fd = handle_, .events = POLLIN, .revents = 0},
                                      pollfd{.fd = socket, .events = POLLIN, .revents = 0}};
@@ -95,14 +95,14 @@ class PostgresBulletin final : public Bulletin {
     }
   }
 
-  // Hears until the connection is lost, or turns out to pass nothing on.
+  // Listens until the connection is lost, or turns out to deliver nothing.
   End listen(bool& has_heard) {
     const auto connection = Connection::open(url_);
     if (!connection.ok() || !(*connection)->run_alone(kListen).ok()) return End::kLost;
     const auto hears = test(**connection);
     if (!hears.ok()) return End::kLost;
     if (!*hears) {
-      // Behind a pooler the session may go on without us.
+      // Behind a pooler the session may outlive this connection.
       (void)(*connection)->run_alone(kUnlisten);
       return End::kDeaf;
     }
@@ -116,7 +116,7 @@ class PostgresBulletin final : public Bulletin {
     return End::kLost;
   }
 
-  // Tells by another connection: a pooler may pass a message on to the very one that it came from.
+  // Sends through another connection: a pooler may deliver a message to the connection that it came from.
   Result<bool> test(Connection& connection) {
     const std::string message = fmt::format("{}{:016x}", kTest, random_.next());
     if (auto told = tell(message); !told.ok()) return told.error();
@@ -131,7 +131,7 @@ class PostgresBulletin final : public Bulletin {
     return false;
   }
 
-  // What has arrived, to whom it concerns. True if `awaited` was among it.
+  // Passes on what has arrived. True if `awaited` was among it.
   Result<bool> pass_on(Connection& connection, std::string_view awaited) {
     const auto told = connection.take_notifications();
     if (!told) return Error{ErrorCode::kUnavailable, "the connection was lost"};
@@ -143,7 +143,7 @@ class PostgresBulletin final : public Bulletin {
     return is_there;
   }
 
-  // About so long, so that nodes that lost a server together do not come back together.
+  // With jitter, so that nodes that lost a server together do not reconnect together.
   void rest_about(Duration time) {
     alarm_.wait(-1,
                 time / 2 + Duration(static_cast<Duration::rep>(static_cast<double>(time.count()) * random_.unit())));
@@ -157,7 +157,7 @@ class PostgresBulletin final : public Bulletin {
   Alarm alarm_;
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> can_hear_ = false;
-  std::thread thread_;  // last: it uses all the others
+  std::thread thread_;  // last: it uses all other members
 };
 
 }  // namespace

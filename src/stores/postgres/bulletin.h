@@ -9,7 +9,7 @@
 
 namespace horae::postgres {
 
-// Listens on a connection of its own, with a thread that sleeps until the server says something; tells through the
+// Listens on a connection of its own, with a thread that sleeps until the server sends something. Sends through the
 // pool, which must outlive the bulletin. Destroying it waits for the end of the call of `heard` that is under way.
 std::unique_ptr<Bulletin> make_bulletin(const std::string& url, Pool& pool, Bulletin::Heard heard);
 

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 
 constexpr const char* kNothing = "(something may have been lost)";
 
-// Somebody who listens, and what was heard.
+// A listener, and what it has received.
 class Ear {
  public:
   Ear(const std::string& url, Pool& pool)
@@ -61,7 +61,7 @@ class BulletinTest : public TestDatabase {
   Pool pool_{url(), 2};
 };
 
-TEST_F(BulletinTest, AllWhoListenHearInOrder) {
+TEST_F(BulletinTest, AllListenersReceiveInOrder) {
   Ear one(url(), pool_);
   Ear other(url(), pool_);
   one.wait_for(1);
@@ -72,7 +72,7 @@ TEST_F(BulletinTest, AllWhoListenHearInOrder) {
   EXPECT_THAT(other.wait_for(4), ElementsAre(kNothing, "a", "b", "straße"));
 }
 
-TEST_F(BulletinTest, TheLongestMessageArrivesWholeAndALongerOneIsRefused) {
+TEST_F(BulletinTest, DeliversTheLongestMessageAndRefusesALongerOne) {
   Ear ear(url(), pool_);
   ear.wait_for(1);
   const std::string longest(kMaxBulletinBytes, 'x');
@@ -81,7 +81,7 @@ TEST_F(BulletinTest, TheLongestMessageArrivesWholeAndALongerOneIsRefused) {
   EXPECT_THAT(ear.wait_for(2), ElementsAre(kNothing, longest));
 }
 
-TEST_F(BulletinTest, ALostConnectionIsMadeAnewAndTheListenerKnows) {
+TEST_F(BulletinTest, ReconnectsAndNotifiesTheListener) {
   Ear ear(url(), pool_);
   ear.wait_for(1);
   const std::string first = wait_for_other_than("none", kListener);
@@ -103,7 +103,7 @@ TEST_F(BulletinTest, AnIdleListenerSendsNothing) {
   EXPECT_EQ(ask(since), before);
 }
 
-TEST_F(BulletinTest, BehindAPoolerNothingIsHeardAndThatIsKnown) {
+TEST_F(BulletinTest, ReportsThatItCannotHearBehindAPooler) {
   const PgBouncer pooler(test_server());
   {
     Pool pooled(pooler.url_of(url()), 2);
@@ -119,7 +119,7 @@ TEST_F(BulletinTest, BehindAPoolerNothingIsHeardAndThatIsKnown) {
   }
 }
 
-TEST_F(BulletinTest, EndsAlsoWhileTheServerCannotBeReached) {
+TEST_F(BulletinTest, StopsWhileTheServerCannotBeReached) {
   Pool nowhere("postgresql://horae@127.0.0.1:1/horae", 1);
   Ear ear("postgresql://horae@127.0.0.1:1/horae", nowhere);
   EXPECT_FALSE(ear.bulletin().can_hear());

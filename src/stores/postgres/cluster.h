@@ -14,7 +14,7 @@ namespace horae::postgres {
 
 class Cluster final : public ClusterStore {
  public:
-  // The pool, the memory and the clock, which is for pacing only, must outlive this.
+  // The pool, the identity and the clock, which is for pacing only, must outlive this.
   Cluster(std::string url, Pool& pool, DatabaseIdentity& database, const Clock& clock)
       : url_(std::move(url)), pool_(pool), database_(database), clock_(clock) {}
 

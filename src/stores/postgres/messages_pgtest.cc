@@ -39,7 +39,7 @@ class MessagesTest : public TestDatabase {
   const std::unique_ptr<Connection> peer_ = connect();
 };
 
-TEST_F(MessagesTest, WhatAPeerIsTakingIsPassedOver) {
+TEST_F(MessagesTest, SkipsMessagesThatAnotherNodeIsTaking) {
   enqueue({"a", "b", "c"});
   Transaction taking(*peer_);
   EXPECT_EQ(taking.run({"take", "UPDATE message SET readied_at = now() WHERE id = 'a'"}).affected(), 1U);
@@ -49,7 +49,7 @@ TEST_F(MessagesTest, WhatAPeerIsTakingIsPassedOver) {
   EXPECT_EQ(outcome.messages[1].message.id, "c");
 }
 
-TEST_F(MessagesTest, TwoWhoBringTheSameIdsDoNotWaitInACircle) {
+TEST_F(MessagesTest, ConcurrentEnqueuesOfTheSameIdsDoNotDeadlock) {
   const Sql insert{"insert",
                    "INSERT INTO message (delay_queue, id, deadline, headers) VALUES ('delay', $1, now(), '')"};
   Transaction first(*peer_);
@@ -74,7 +74,7 @@ TEST_F(MessagesTest, AnIdWhoseEnqueueFailsIsFree) {
   EXPECT_THAT(second.get(), ElementsAre(Verdict::kAccepted));
 }
 
-TEST_F(MessagesTest, OfTwoWhoCancelTheSecondFindsNothing) {
+TEST_F(MessagesTest, SecondOfTwoConcurrentCancelsFindsNothing) {
   enqueue({"a"});
   Transaction first(*peer_);
   first.run({"cancel", "DELETE FROM message"});
@@ -84,7 +84,7 @@ TEST_F(MessagesTest, OfTwoWhoCancelTheSecondFindsNothing) {
   EXPECT_EQ(second.get(), Verdict::kNotFound);
 }
 
-TEST_F(MessagesTest, ACancelThatComesWhileTheMessageIsTakenIsTooLate) {
+TEST_F(MessagesTest, CancelDuringTakingIsTooLate) {
   enqueue({"a"});
   Transaction first(*peer_);
   first.run({"take", "UPDATE message SET readied_at = now(), readied_by = gen_random_uuid()"});

@@ -14,7 +14,7 @@ std::span<const Migration> postgres_migrations();
 
 namespace postgres {
 
-// Applies what is missing, or only tells with `dry_run`. Many nodes may do so at once.
+// Applies the migrations that are missing; with `dry_run` only reports them. Safe on many nodes at once.
 Result<MigrationReport> migrate_database(Connection& connection, bool dry_run);
 
 }  // namespace postgres

@@ -109,7 +109,7 @@ class Tasks final : public TaskStore {
   Reader reader_;
 };
 
-// `code` is what a caller is told who meets a server that forgets.
+// `code` is the error for a server that is not durable.
 Result<void> check_durability(const Connection& connection, const std::vector<std::string>& allowed, ErrorCode code) {
   for (const std::string& name : connection.unsafe_settings()) {
     if (std::ranges::find(allowed, name) != allowed.end()) continue;
@@ -143,7 +143,7 @@ Result<std::unique_ptr<Connection>> prepare_database(const std::string& url, con
   return connection;
 }
 
-// The same for calls that wait for it.
+// The same for a database that has changed, while calls wait for it.
 Result<std::string> prepare_again(const std::string& url, const PostgresStoreOptions& options) {
   const auto connection = prepare_database(url, options, ErrorCode::kUnavailable, Patience::kLimited);
   if (!connection.ok()) return connection.error();
@@ -154,7 +154,7 @@ class PostgresStore final : public Store {
  public:
   PostgresStore(const std::string& url, std::string description, const PostgresStoreOptions& options)
       : description_(std::move(description)),
-        database_([url, options] { return prepare_again(url, options); }, [this] { forget(); }),
+        database_([url, options] { return prepare_again(url, options); }, [this] { reset_caches(); }),
         pool_(url, options.connections, pool_options(options)),
         names_(pool_),
         days_(pool_),
@@ -174,20 +174,20 @@ class PostgresStore final : public Store {
   Result<void> prepare() { return days_.refresh(); }
 
  private:
-  // A fail-over may lead to a server that forgets, long after the store was opened. What a caller asks for then is in
-  // order: it may come again.
+  // A fail-over may lead to a server that is not durable, long after the store was opened. The calls are not at fault:
+  // they may be repeated.
   PoolOptions pool_options(const PostgresStoreOptions& options) {
     return {.check = [this, allowed = options.allow_unsafe](const Connection& connection) -> Result<void> {
               auto durable = check_durability(connection, allowed, ErrorCode::kUnavailable);
               if (!durable.ok()) return durable;
               auto admitted = database_.admit(connection);
-              if (!admitted.ok()) pool_.renew();  // so that nobody waits long for a server that is gone
+              if (!admitted.ok()) pool_.renew();  // so that no call waits long for a server that is gone
               return admitted;
             },
             .before_commit = options.before_commit};
   }
 
-  void forget() {
+  void reset_caches() {
     pool_.renew();
     names_.forget();
     days_.forget_all();

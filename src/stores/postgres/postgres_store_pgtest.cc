@@ -45,7 +45,7 @@ Error error_of(const std::string& url, std::vector<std::string> allowed = kUnsaf
 
 // ---- Opening ----
 
-TEST_F(PostgresStoreTest, AServerThatForgetsIsRefusedAndTheSettingNamed) {
+TEST_F(PostgresStoreTest, RefusesAServerThatIsNotDurableAndNamesTheSetting) {
   for (const std::string& named : kUnsafe) {
     std::vector<std::string> others = kUnsafe;
     std::erase(others, named);
@@ -57,13 +57,13 @@ TEST_F(PostgresStoreTest, AServerThatForgetsIsRefusedAndTheSettingNamed) {
   EXPECT_TRUE(open_postgres_store(url(), {.allow_unsafe = kUnsafe}).ok());
 }
 
-TEST_F(PostgresStoreTest, ASettingOfTheDatabaseAloneCountsToo) {
+TEST_F(PostgresStoreTest, ChecksSettingsOfTheDatabaseAsWell) {
   ask("ALTER DATABASE " + name() + " SET synchronous_commit = on");
   EXPECT_TRUE(open_postgres_store(url(), {.allow_unsafe = {"fsync", "full_page_writes"}}).ok());
 }
 
-// A fail-over may lead to a server that forgets. What was asked is in order, so whoever asked may come again.
-TEST_F(PostgresStoreTest, AServerThatForgetsIsFoundOutWithEachNewConnection) {
+// A fail-over may lead to a server that is not durable. The calls are not at fault, so they may be repeated.
+TEST_F(PostgresStoreTest, ChecksDurabilityOnEachNewConnection) {
   const auto set_commits = [this](const std::string& value) {
     ask("ALTER DATABASE " + name() + " SET synchronous_commit = " + value);
     ask("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
@@ -100,7 +100,7 @@ TEST_F(PostgresStoreTest, ADatabaseOfANewerHoraeIsRefused) {
   EXPECT_THAT(error.message, HasSubstr("1000"));
 }
 
-TEST_F(PostgresStoreTest, WhereNothingListensItSaysSo) {
+TEST_F(PostgresStoreTest, ReportsAnUnreachableServer) {
   const horae::testing::ReservedPort nobody;
   const std::string port = std::to_string(nobody.number());
   const Error error = error_of("postgresql://horae@127.0.0.1:" + port + "/horae");
@@ -115,7 +115,7 @@ TEST_F(PostgresStoreTest, TlsOptionsReachLibpq) {
   EXPECT_THAT(error.message, HasSubstr("does not support SSL"));
 }
 
-TEST_F(PostgresStoreTest, ManyNodesMayOpenAnEmptyDatabaseAtOnce) {
+TEST_F(PostgresStoreTest, ManyNodesOpenAnEmptyDatabaseTogether) {
   constexpr int kNodes = 8;
   std::barrier all_started(kNodes);
   std::vector<std::thread> threads;

@@ -81,7 +81,7 @@ Result<QueueList> Queues::list() {
     for (const Row row : transaction.rows(all)) read.queues.push_back(read_queue(row, read.as_of));
     return read;
   });
-  // The answer is right either way; who asks next will try again.
+  // The answer is right either way; the next call will try again.
   if (list.ok() && tally_rows > kLongTally) (void)fold_tally(pool_);
   return list;
 }

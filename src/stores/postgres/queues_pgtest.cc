@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "store/submission.h"
-#include "stores/postgres/migrations.h"
 #include "stores/postgres/cache/queue_names.h"
+#include "stores/postgres/migrations.h"
 #include "stores/postgres/test_database.h"
 
 namespace horae::postgres {
@@ -54,7 +54,7 @@ TEST_F(QueueNamesTest, MakesThoseThatAreMissingWithDefaultSettings) {
             "false 0 1 0 " + std::to_string(kDefaultRetention.count()));
 }
 
-TEST_F(QueueNamesTest, AskTheStoreOnlyForWhatIsNew) {
+TEST_F(QueueNamesTest, ReadOnlyNewNamesFromTheDatabase) {
   const QueueNumbers made = names_.find_or_make({"a"}).value();
   ask("DROP TABLE queue CASCADE");
   EXPECT_EQ(names_.find({"a"}).value(), made);
@@ -63,7 +63,7 @@ TEST_F(QueueNamesTest, AskTheStoreOnlyForWhatIsNew) {
   EXPECT_FALSE(names_.find({"b"}).ok());
 }
 
-TEST_F(QueueNamesTest, TellTheNameOfANumber) {
+TEST_F(QueueNamesTest, FindTheNameOfANumber) {
   ask("INSERT INTO queue (name, retention) VALUES ('theirs', 0)");
   const int no = std::stoi(ask("SELECT no FROM queue"));
   EXPECT_EQ(names_.name_of(no).value(), "theirs");
@@ -72,7 +72,7 @@ TEST_F(QueueNamesTest, TellTheNameOfANumber) {
   EXPECT_EQ(names_.name_of(no).value(), "theirs");  // is remembered
 }
 
-TEST_F(QueueNamesTest, TheFirstOnesComeInUpToTheLimit) {
+TEST_F(QueueNamesTest, MakesTheFirstOnesUpToTheLimit) {
   ask("INSERT INTO queue (name, retention) SELECT 'q' || n, 0 FROM generate_series(3, " + std::to_string(kMaxQueues) +
       ") AS n");
   EXPECT_THAT(names_.find_or_make({"z", "q7", "y", "x", "a"}).value(), ElementsAre(Key("q7"), Key("y"), Key("z")));
@@ -80,7 +80,7 @@ TEST_F(QueueNamesTest, TheFirstOnesComeInUpToTheLimit) {
   EXPECT_EQ(ask("SELECT count(*) FROM queue"), std::to_string(kMaxQueues));
 }
 
-TEST_F(QueueNamesTest, ManyNodesMakeExactlyAsManyAsThereMayBe) {
+TEST_F(QueueNamesTest, ManyNodesTogetherMakeNoMoreThanTheLimit) {
   ask("INSERT INTO queue (name, retention) SELECT 'q' || n, 0 FROM generate_series(21, " + std::to_string(kMaxQueues) +
       ") AS n");
   std::barrier together(4);
@@ -141,13 +141,13 @@ TEST_F(QueuesTest, ALongTallyIsAddedUp) {
   EXPECT_EQ(queues_.queues().value().queues[1].aborted, 55 + 500'500);
 }
 
-TEST_F(QueuesTest, WhatCancelsOutLeavesNothing) {
+TEST_F(QueuesTest, DifferencesThatCancelOutLeaveNoRow) {
   ask("INSERT INTO tally VALUES (1, 3, 5), (1, 3, -5)");
   EXPECT_EQ(fold_tally(pool_).value(), 2U);
   EXPECT_EQ(ask("SELECT count(*) FROM tally"), "0");
 }
 
-TEST_F(QueuesTest, FoldingDoesNotWaitForAPeerWhoFolds) {
+TEST_F(QueuesTest, FoldingDoesNotWaitForAnotherFold) {
   ask("INSERT INTO tally SELECT 1, 3, 1 FROM generate_series(1, 10)");
   const auto peer = connect();
   Transaction folding(*peer);
@@ -180,7 +180,7 @@ TEST_F(QueuesTest, NoCountIsLostWhileManyFoldAndAdd) {
 
 // ---- Settings ----
 
-TEST_F(QueuesTest, TwoWhoConfigureAtOnceBothHaveTheirWay) {
+TEST_F(QueuesTest, ConcurrentChangesOfOneQueueBothTakeEffect) {
   (void)names_.find_or_make({"a"}).value();
   std::barrier together(2);
   std::thread other([&] {

@@ -34,7 +34,7 @@ TEST_F(TokensTest, HaveALimit) {
   EXPECT_TRUE(tokens_.create(token("t-0")).ok());
 }
 
-TEST_F(TokensTest, ADamagedScopeIsAnErrorAndNotAWiderOne) {
+TEST_F(TokensTest, ADamagedScopeIsAnErrorAndNeverWidensAccess) {
   ask("insert into token values ('t-1', 'n', 0, '{}', '', now())");
   EXPECT_FALSE(tokens_.tokens().ok());
 }

@@ -101,7 +101,7 @@ class OtherDatabase : public TestDatabase, public ::testing::WithParamInterface<
 
   std::string node_url() const { return pooler_ ? pooler_->url_of(url()) : url(); }
 
-  // While nobody is connected.
+  // While there are no connections.
   void back_up() {
     ASSERT_TRUE(migrate_postgres(url(), false).ok());
     backup_ = test_server().copy_database(url());
@@ -128,7 +128,7 @@ class OtherDatabase : public TestDatabase, public ::testing::WithParamInterface<
 INSTANTIATE_TEST_SUITE_P(, OtherDatabase, ::testing::Values(false, true),
                          [](const auto& each) { return each.param ? "BehindPgBouncer" : "Direct"; });
 
-TEST_P(OtherDatabase, TasksGoIntoTheirQueueAlsoIfItsNumberIsThatOfAnotherNow) {
+TEST_P(OtherDatabase, TasksReachTheirQueueAlthoughItsOldNumberBelongsToAnotherOne) {
   back_up();
   Client node(node_url());
   node.submit("mine", "lost with the database");
@@ -141,7 +141,7 @@ TEST_P(OtherDatabase, TasksGoIntoTheirQueueAlsoIfItsNumberIsThatOfAnotherNow) {
   EXPECT_THAT(other.claim_specs("mine"), ElementsAre("mine"));
 }
 
-TEST_P(OtherDatabase, WhatTasksAreIsReadAgain) {
+TEST_P(OtherDatabase, CachedTasksAreReadAgain) {
   back_up();
   Client node(node_url());
   for (int i = 0; i < 3; ++i) node.submit("mail", "lost with the database");
@@ -151,7 +151,7 @@ TEST_P(OtherDatabase, WhatTasksAreIsReadAgain) {
   EXPECT_THAT(node.claim_specs("mail"), ElementsAre("a", "b", "c"));
 }
 
-TEST_P(OtherDatabase, NumbersThatWereSetAsideMayBeThoseOfOthersNow) {
+TEST_P(OtherDatabase, ReservedNumbersAreDropped) {
   back_up();
   Client node(node_url());
   node.submit("mail", "lost with the database");
@@ -162,7 +162,7 @@ TEST_P(OtherDatabase, NumbersThatWereSetAsideMayBeThoseOfOthersNow) {
   EXPECT_THAT(other.claim_specs("mail"), UnorderedElementsAre("a", "b", "c", "d", "e"));
 }
 
-TEST_P(OtherDatabase, AnAnswerThatIsLateByADatabaseChangesNothing) {
+TEST_P(OtherDatabase, SettlementOfATaskOfTheOldDatabaseChangesNothing) {
   back_up();
   Client node(node_url());
   node.submit("mail", "lost with the database");
@@ -177,7 +177,7 @@ TEST_P(OtherDatabase, AnAnswerThatIsLateByADatabaseChangesNothing) {
   EXPECT_EQ(other.complete(theirs).verdict, Verdict::kAccepted);
 }
 
-TEST_P(OtherDatabase, OneThatWasMadeAnewIsPutInOrderAndUsed) {
+TEST_P(OtherDatabase, ARecreatedDatabaseIsMigratedAndUsed) {
   Client node(node_url());
   node.submit("mail", "lost with the database");
   make_anew();
@@ -185,7 +185,7 @@ TEST_P(OtherDatabase, OneThatWasMadeAnewIsPutInOrderAndUsed) {
   EXPECT_THAT(node.claim_specs("mail"), ElementsAre("a"));
 }
 
-TEST_P(OtherDatabase, TheTickFindsItAndAllElseWorksAgain) {
+TEST_P(OtherDatabase, TheTickNoticesTheChangeAndAllCallsWorkAgain) {
   Client node(node_url());
   const TickWish wish{.self = {.id = "worker-1"}, .wants_hints = false, .awaited = {}};
   const auto tick = [&] { return patiently([&] { return node.store().cluster().tick(wish); }); };
@@ -199,7 +199,7 @@ TEST_P(OtherDatabase, TheTickFindsItAndAllElseWorksAgain) {
 
 // Each thread has its own queue, and its tasks say which. Some calls fail; what was acknowledged by the last database
 // is there, and where it belongs.
-TEST_P(OtherDatabase, UnderLoadEveryTaskLiesInTheQueueThatItWasFor) {
+TEST_P(OtherDatabase, UnderLoadEveryTaskIsInItsQueue) {
   constexpr std::size_t kThreads = 4;
   back_up();
   Client node(node_url());
@@ -244,7 +244,7 @@ TEST_P(OtherDatabase, UnderLoadEveryTaskLiesInTheQueueThatItWasFor) {
   EXPECT_EQ(ask("SELECT count(*) FROM task WHERE id IN (" + last + ")"), std::to_string(kThreads));
 }
 
-TEST_P(OtherDatabase, WhileItCannotBeUsedCallsMayComeAgain) {
+TEST_P(OtherDatabase, CallsFailAsUnavailableUntilTheDatabaseIsUsable) {
   Client node(node_url());
   node.submit("mail", "lost with the database");
   make_anew();
@@ -262,7 +262,7 @@ TEST_P(OtherDatabase, WhileItCannotBeUsedCallsMayComeAgain) {
   EXPECT_THAT(node.claim_specs("mail"), ElementsAre("a"));
 }
 
-TEST(RestartedServer, NobodyNoticesThatTheServerWasStartedAgain) {
+TEST(RestartedServer, CallsSucceedAfterARestart) {
   PostgresServer server({.durable = false, .settings = {}});
   Client node(server.make_database());
   node.submit("mail", "a");
@@ -278,10 +278,10 @@ TEST(RestartedServer, NobodyNoticesThatTheServerWasStartedAgain) {
 
 // ---- What has begun is not run again ----
 
-class MemoryTest : public TestDatabase {
+class DatabaseIdentityTest : public TestDatabase {
  protected:
-  // The memory of a database that nobody is connected to any more.
-  MemoryTest() {
+  // Of a database that is gone, with all connections to it.
+  DatabaseIdentityTest() {
     EXPECT_TRUE(database_.admit(*connect()).ok());
     test_server().drop_database(url());
     test_server().run_sql("CREATE DATABASE " + name(), "postgres");
@@ -298,14 +298,14 @@ class MemoryTest : public TestDatabase {
   int prepared_ = 0;
   int forgotten_ = 0;
   DatabaseIdentity database_{[this]() -> Result<std::string> {
-                   ++prepared_;
-                   return connect()->incarnation();
-                 },
-                 [this] { ++forgotten_; }};
+                               ++prepared_;
+                               return connect()->incarnation();
+                             },
+                             [this] { ++forgotten_; }};
   Pool pool_{url(), 2, {.check = [this](const Connection& each) { return database_.admit(each); }}};
 };
 
-TEST_F(MemoryTest, ACallThatHasNotBegunIsRunAgain) {
+TEST_F(DatabaseIdentityTest, RunsACallAgainThatHasNotBegun) {
   int runs = 0;
   const auto answer = database_.run([&] {
     ++runs;
@@ -318,7 +318,7 @@ TEST_F(MemoryTest, ACallThatHasNotBegunIsRunAgain) {
   EXPECT_EQ(database_.changes(), 1U);
 }
 
-TEST_F(MemoryTest, ACallThatHasBegunIsNot) {
+TEST_F(DatabaseIdentityTest, DoesNotRunACallAgainThatHasBegun) {
   Pool elsewhere(url(), 1);
   int runs = 0;
   const auto call = [&]() -> Result<std::string> {
@@ -352,7 +352,7 @@ class LostQueueRow : public TestDatabase {
   Client node_{url()};
 };
 
-TEST_F(LostQueueRow, NoTaskIsStoredWhereNobodyLooksForIt) {
+TEST_F(LostQueueRow, SubmitFailsWithoutTheRowOfTheQueue) {
   const Instant later = Instant(std::chrono::hours(24 * 365 * 100));
   for (const std::optional<Instant> run_at : {std::optional<Instant>(), std::optional(later)}) {
     const auto submitted = node_.submit_once({.queue = "mail", .spec = "after", .run_at = run_at});
@@ -362,7 +362,7 @@ TEST_F(LostQueueRow, NoTaskIsStoredWhereNobodyLooksForIt) {
   }
 }
 
-TEST_F(LostQueueRow, NoTaskIsTakenThatWasNotThere) {
+TEST_F(LostQueueRow, ExchangeFailsWithoutTheRowOfTheQueue) {
   SystemClock clock;
   SystemRandom random;
   UuidSource ids(clock, random);
@@ -375,7 +375,7 @@ TEST_F(LostQueueRow, NoTaskIsTakenThatWasNotThere) {
   EXPECT_EQ(ask("SELECT count(*) FROM task"), "1");
 }
 
-TEST_F(LostQueueRow, ATaskThatIsDueIsNotLostAndHoldsNobodyUp) {
+TEST_F(LostQueueRow, PromotesADueTaskWithoutTheRowOfItsQueue) {
   ask("INSERT INTO queue (no, name, retention) OVERRIDING SYSTEM VALUE VALUES (1000, 'other', 0)");
   ask("INSERT INTO scheduled (lo, hi, due, queue, priority, updated_at, attempt, tries)"
       " VALUES (1, 1, now() - interval '2 seconds', 1, 0, now(), 0, 0),"

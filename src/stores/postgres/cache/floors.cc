@@ -35,7 +35,7 @@ Floors::Look Floors::begin(int queue, bool full) {
   const std::lock_guard lock(mutex_);
   Hint& hint = hints_[queue];
   full = full || hint.floor == kNone || now >= hint.next_full;
-  if (full) hint.next_full = now + kBetweenFullLooks;  // others go on with the floor meanwhile
+  if (full) hint.next_full = now + kBetweenFullLooks;  // other claims use the floor meanwhile
   return {.floor = full ? kNone : hint.floor, .changes = hint.changes, .began = now};
 }
 

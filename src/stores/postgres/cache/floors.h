@@ -2,9 +2,9 @@
 //
 // A claim reads the index of ready ranges from its low end. Entries of ranges that are gone stay there until a vacuum,
 // and as long as any session holds an old snapshot no vacuum may take them: claims would walk over all of them, more
-// each second. A floor lets them begin where live entries begin. It is a hint in the memory of this node and may be
-// wrong, because other nodes make tasks ready too: so every second one claim looks without it. That is why the order of
-// claims holds within a second across nodes.
+// each second. A floor lets them begin where live entries begin. It is a hint of this node and may be wrong, because other
+// nodes make tasks ready as well: so each second one claim ignores it. That is why the order of claims holds within a
+// second across nodes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace horae::postgres {
 
-// Threads: any thread at once.
+// Thread-safe.
 class Floors {
  public:
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
@@ -53,7 +53,7 @@ class Floors {
   struct Hint {
     std::int64_t floor = kNone;
     std::uint64_t changes = 0;
-    MonotonicTime next_full;  // when a look goes without the floor
+    MonotonicTime next_full;  // when a look ignores the floor
 
     // The lowest rank since any recent change: ranks rise, because a change hides all earlier ones that are not lower.
     std::vector<Change> lowest_since;

@@ -21,7 +21,7 @@ class FloorsTest : public ::testing::Test {
 
 TEST_F(FloorsTest, TheFirstLookHasNone) { EXPECT_EQ(floors_.begin(kQueue).floor, Floors::kNone); }
 
-TEST_F(FloorsTest, TheNextOneBeginsWhereTheLastOneFoundSomething) {
+TEST_F(FloorsTest, TheNextLookBeginsWhereTheLastOneFoundTasks) {
   look(100);
   EXPECT_EQ(floors_.begin(kQueue).floor, 100);
 }
@@ -31,7 +31,7 @@ TEST_F(FloorsTest, EachQueueHasItsOwn) {
   EXPECT_EQ(floors_.begin(2).floor, Floors::kNone);
 }
 
-TEST_F(FloorsTest, WhatBecomesReadyLowersIt) {
+TEST_F(FloorsTest, TasksThatBecomeReadyLowerIt) {
   look(100);
   floors_.lower(kQueue, 70);
   floors_.lower(kQueue, 90);
@@ -72,7 +72,7 @@ TEST_F(FloorsTest, ALookThatLastedTooLongRaisesNothing) {
   EXPECT_EQ(floors_.begin(kQueue).floor, 100);
 }
 
-TEST_F(FloorsTest, OnceASecondOneLookGoesWithoutIt) {
+TEST_F(FloorsTest, OneLookEachSecondIgnoresIt) {
   look(100);
   clock_.advance(999ms);
   EXPECT_EQ(floors_.begin(kQueue).floor, 100);

@@ -1,7 +1,7 @@
-// What this node has seen of tasks lately: the id that belongs to a number, what to run, and how they were leased.
+// A cache of the tasks that this node stored or claimed lately: the id of a number, what to run, and the lease.
 //
-// A task row is written once, and a number never gets another id, so what was once seen of these in a database holds.
-// What was forgotten is asked for again. The lease is a hint: it may have been cut or be gone since.
+// A task row is written once, and a number never gets another id, so a cached id is valid for its database forever. What
+// is not cached is read from the database. The lease is a hint: it may have been cut or ended since.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ struct KnownLease {
   int attempt = 0;
 };
 
-// Threads: any thread at once.
+// Thread-safe.
 class KnownTasks {
  public:
-  // Keeps what tasks that were just stored will need when they are claimed, or settled if they run already; a large
-  // spec is not worth its room. An entry has a number and a submission.
+  // Caches what newly stored tasks will need when they are claimed, or settled if they run already; a large spec is not
+  // worth its space. An entry has a number and a submission.
   template <typename Entries>
   void remember(const Entries& entries) {
     const std::lock_guard lock(mutex_);
@@ -65,7 +65,7 @@ class KnownTasks {
     for (const LeasedTask& task : tasks) slot_of(task.number) = {task.number, task.id, std::nullopt, std::nullopt};
   }
 
-  // Of tasks whose ids were remembered.
+  // Of tasks whose ids are cached.
   void remember_lease(const KnownLease& lease) {
     const std::lock_guard lock(mutex_);
     for (std::int64_t number = lease.range.lo; number <= lease.range.hi; ++number) {
@@ -74,7 +74,7 @@ class KnownTasks {
     }
   }
 
-  // What was completed by its lease, or could not be: whoever says it again is looked at with care at once.
+  // Of tasks that were completed with their lease, or could not be: a repeated settlement takes the general path at once.
   template <typename Settlements>
   void forget_leases(const Settlements& settlements) {
     const std::lock_guard lock(mutex_);
@@ -130,7 +130,7 @@ class KnownTasks {
     std::optional<KnownLease> lease;
   };
 
-  // Numbers that follow one another have slots of their own.
+  // Consecutive numbers have different slots.
   Slot& slot_of(std::int64_t number) { return slots_[static_cast<std::size_t>(number) % kSlots]; }
 
   std::mutex mutex_;

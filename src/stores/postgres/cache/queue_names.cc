@@ -48,7 +48,7 @@ Result<QueueNumbers> QueueNames::find_or_make(const std::vector<std::string>& na
   QueueNumbers meanwhile = known(names, missing);
   numbers->merge(meanwhile);
   if (missing.empty()) return numbers;
-  // The names are found whoever has made them: a repetition after kUnavailable is safe.
+  // Idempotent, so that the caller may repeat it after kUnavailable: queues that exist already are found.
   auto made = pool_.transact<QueueNumbers>([&](Transaction& transaction) -> Result<QueueNumbers> {
     transaction.send(kLock);
     transaction.send(kMake,

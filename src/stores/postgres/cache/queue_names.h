@@ -15,13 +15,13 @@ namespace horae::postgres {
 
 using QueueNumbers = std::map<std::string, int, std::less<>>;
 
-// Threads: any thread at once. The pool must outlive it. No call may be made from within a transaction of the pool:
-// it may need a connection itself.
+// Thread-safe. The pool must outlive it. Not to be called from within a transaction of the pool: it may need a connection
+// itself.
 class QueueNames {
  public:
   explicit QueueNames(Pool& pool) : pool_(pool) {}
 
-  // Those that exist. Asks the store only for names that it has not seen.
+  // Those that exist. Reads from the database only the names that are not cached.
   Result<QueueNumbers> find(const std::vector<std::string>& names);
 
   // The same, and makes those that are missing, with default settings, for good. Those that would be more than
@@ -35,7 +35,7 @@ class QueueNames {
   void forget();
 
  private:
-  // Splits off the names that the cache knows; `unknown` get those that may be in the store, each once and in order.
+  // The cached ones; adds those that may be in the database to `unknown`, each once and in order.
   QueueNumbers known(const std::vector<std::string>& names, std::vector<std::string>& unknown);
   void remember(const QueueNumbers& numbers);
 

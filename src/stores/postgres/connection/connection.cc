@@ -15,7 +15,7 @@
 namespace horae::postgres {
 namespace {
 
-// A server that says nothing for so long is taken for gone. Longer than any statement of ours takes.
+// A server that sends nothing for so long is taken for gone. Longer than any statement of Horae takes.
 constexpr int kSilenceMilliseconds = 30'000;
 constexpr int kForEver = -1;
 constexpr int kBinary = 1;
@@ -95,7 +95,7 @@ Result<void> Connection::set_up() {
   if (!told.ok()) return told.error();
   if (told->empty()) return Error{ErrorCode::kUnavailable, "PostgreSQL does not say which server it is"};
   const Row server = (*told)[0];
-  // A pooler invents the pid that it tells; the session behind it has another.
+  // A pooler reports a pid of its own; the session behind it has another one.
   pooled_ = server.text(0) != std::to_string(PQbackendPID(handle_.get()));
   for (int i = 0; i < static_cast<int>(kDurability.size()); ++i) {
     if (server.view(i + 1) == "off") unsafe_settings_.emplace_back(kDurability[static_cast<std::size_t>(i)]);
@@ -154,7 +154,7 @@ bool Connection::usable() {
     if (PQconsumeInput(handle_.get()) != 1) return false;
     (void)PQisBusy(handle_.get());  // takes it in
   }
-  (void)take_told();  // a pooler may pass on what others listen to: it must not pile up
+  (void)take_told();  // a pooler may deliver what other clients listen to: it must not pile up
   return !lost() && PQtransactionStatus(handle_.get()) == PQTRANS_IDLE;
 }
 
@@ -313,7 +313,7 @@ std::size_t Transaction::send(const Sql& sql, const Params& params) {
 }
 
 void Transaction::take_answers() {
-  HORAE_CHECK(kind_ != Kind::kOneTrip, "whoever waits in between needs BEGIN: the server would commit here");
+  HORAE_CHECK(kind_ != Kind::kOneTrip, "a transaction that waits in between needs BEGIN: the server would commit here");
   (void)finish_pending();
 }
 

@@ -31,7 +31,7 @@ struct Failure {
   Error error;
   std::string sqlstate;       // empty if the connection was lost
   bool lost = false;          // the connection is of no use any more
-  bool commit_sent = false;   // it was lost, and COMMIT may have come through: nobody knows whether it happened
+  bool commit_sent = false;   // it was lost, and COMMIT may have arrived: the outcome is unknown
   bool transient() const;     // serialization failure or deadlock: the same transaction may succeed now
   bool duplicate() const;     // a unique index had it already
   bool no_partition() const;  // the day of a number has no partition, or it is being dropped
@@ -41,7 +41,7 @@ struct Failure {
 // How long a statement may take: kLimited as long as those of transactions.
 enum class Patience { kEndless, kLimited };
 
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 class Connection {
  public:
   // Waits for the connection. kUnavailable if the server cannot be reached or says no.
@@ -70,21 +70,21 @@ class Connection {
   // Tests hold transactions open with this: it is called when a change has done all but COMMIT, and false rolls back.
   void set_before_commit(std::function<bool()> before_commit) { before_commit_ = std::move(before_commit); }
 
-  // For statements without parameters and outside of Transactions, as many as you like between semicolons: migrations,
+  // For any number of statements without parameters, separated by semicolons, outside of Transactions: migrations,
   // settings. Waits as long as the server lives, or as set_patience() says. The answer of the last one comes as text,
   // not binary: read it with Row::text() only. After a failure the transaction that they began, if any, is rolled back.
   Result<Rows> run_alone(const std::string& text);
   void set_patience(Patience patience) { patience_ = patience; }
 
-  // How often somebody has waited for the answers of a Transaction.
+  // How often a Transaction has waited for answers.
   std::uint64_t round_trips() const { return round_trips_; }
 
-  // False once the connection is known to be of no use. Between transactions only; looks without waiting whether the
-  // server has said goodbye.
+  // False once the connection is of no use. Between transactions only; checks without waiting whether the server has
+  // closed it.
   bool usable();
 
-  // What was told on channels that this session listens to, since the last call. Between transactions only; waits for
-  // nothing: see socket(). Nothing if the connection is lost.
+  // Notifications on channels that this session listens to, since the last call. Between transactions only; does not
+  // wait: see socket(). Nothing if the connection is lost.
   std::optional<std::vector<std::string>> take_notifications();
 
   // Readable when there may be something to take.
@@ -123,10 +123,10 @@ class Connection {
 
 // A transaction at READ COMMITTED, or a snapshot for reading, or statements that are a transaction without BEGIN and
 // COMMIT: all that is sent before the first wait() or commit(). After a failure all further calls do nothing, and
-// commit() tells it. The destructor rolls back what was not committed.
+// commit() returns it. The destructor rolls back what was not committed.
 class Transaction {
  public:
-  // kOneTrip is kChange for a caller who waits for nothing before commit(): the server commits at the end of the
+  // kOneTrip is kChange for a caller that does not wait() before commit(): the server commits at the end of the
   // pipeline by itself, which saves two statements.
   enum class Kind { kChange, kOneTrip, kSnapshot, kAlone };
 
@@ -152,12 +152,12 @@ class Transaction {
 
   bool failed() const { return failure().has_value(); }
   const std::optional<Failure>& failure() const {
-    told_ = told_ || failure_.has_value();
+    noticed_ = noticed_ || failure_.has_value();
     return failure_;
   }
 
-  // True if it has failed and nobody was told, by commit(), wait(), failed() or failure().
-  bool failed_untold() const { return failure_ && !told_; }
+  // True if it has failed and the caller has not seen that from commit(), wait(), failed() or failure().
+  bool failed_unnoticed() const { return failure_ && !noticed_; }
 
   // For errors of our own: nothing of the transaction will have happened.
   void fail(Error error);
@@ -187,7 +187,7 @@ class Transaction {
   std::optional<Failure> failure_;
   bool commit_possible_ = false;  // COMMIT was sent, and nothing was answered that rules it out
   bool done_ = false;
-  mutable bool told_ = false;
+  mutable bool noticed_ = false;
 };
 
 }  // namespace horae::postgres

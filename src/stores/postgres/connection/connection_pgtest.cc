@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "base/time_text.h"
-#include "stores/postgres/test_database.h"
 #include "stores/postgres/connection/time.h"
+#include "stores/postgres/test_database.h"
 #include "tests/support/postgres_server.h"
 
 namespace horae::postgres {
@@ -50,11 +50,11 @@ Row echo_one(Connection& connection, const T& value, Rows& keeper) {
 // ---- Values ----
 
 // A node that is gone without a word must not keep its locks for hours.
-TEST_F(ConnectionTest, ATransactionThatStandsStillIsEndedByTheServer) {
+TEST_F(ConnectionTest, TheServerEndsAnIdleTransaction) {
   EXPECT_EQ(connect()->run_alone("show idle_in_transaction_session_timeout").value()[0].text(0), "20s");
 }
 
-TEST_F(ConnectionTest, EveryTypeComesBackAsItWas) {
+TEST_F(ConnectionTest, RoundTripsEveryType) {
   const auto connection = connect();
   Rows rows;
   for (const bool value : {false, true}) EXPECT_EQ(echo_one(*connection, value, rows).boolean(0), value);
@@ -81,7 +81,7 @@ TEST_F(ConnectionTest, EveryTypeComesBackAsItWas) {
 }
 
 // What the server understood, not only what it sent back.
-TEST_F(ConnectionTest, TheServerReadsWhatWasMeant) {
+TEST_F(ConnectionTest, TheServerReadsParametersAsIntended) {
   const auto connection = connect();
   const Instant moment = parse_instant("2026-11-16T02:13:57.000001Z").value();
   const Uuid uuid = parse_uuid("0190f7c2-0a1b-7c3d-8e4f-0123456789ab").value();
@@ -174,7 +174,7 @@ TEST_F(ConnectionTest, ArraysOfEveryTypeBecomeRows) {
   EXPECT_EQ(rows[1].duration(9), Duration(8us));
 }
 
-TEST_F(ConnectionTest, TellsHowManyRowsWereTouched) {
+TEST_F(ConnectionTest, ReturnsTheNumberOfAffectedRows) {
   ask("CREATE TABLE t (x bigint)");
   const auto connection = connect();
   Transaction transaction(*connection);
@@ -240,7 +240,7 @@ TEST_F(ConnectionTest, AnErrorInAPipelineFailsTheWholeTransaction) {
   EXPECT_EQ(ask("SELECT string_agg(x::text, ' ') FROM t"), "2");
 }
 
-TEST_F(ConnectionTest, WhatAnErrorKeptFromBeingPreparedIsPreparedNextTime) {
+TEST_F(ConnectionTest, PreparesAStatementAgainAfterAnErrorSkippedIt) {
   const auto connection = connect();
   const Sql broken = sql("SELECT no_such_column");
   const Sql good = sql("SELECT 7");
@@ -259,7 +259,7 @@ TEST_F(ConnectionTest, WhatAnErrorKeptFromBeingPreparedIsPreparedNextTime) {
   }
 }
 
-TEST_F(ConnectionTest, AnErrorAtCommitIsTold) {
+TEST_F(ConnectionTest, ReturnsAnErrorAtCommit) {
   ask("CREATE TABLE t (x bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)");
   const auto connection = connect();
   {
@@ -337,7 +337,7 @@ TEST_F(ConnectionTest, AnErrorAtTheEndOfATripIsAnUnknownOutcome) {
   EXPECT_FALSE(connection->usable());
 }
 
-TEST_F(ConnectionTest, NobodyWaitsInTheMiddleOfATrip) {
+TEST_F(ConnectionTest, WaitingWithinOneTripIsABug) {
   const auto connection = connect();
   Transaction transaction(*connection, Transaction::Kind::kOneTrip);
   transaction.send(sql("SELECT 1"));
@@ -370,7 +370,7 @@ TEST_F(ConnectionTest, ASnapshotSeesOneMomentAndChangesNothing) {
 
 // Each side must read while it writes, or both wait for ever. The answers are larger than the questions, and each is
 // larger than what the sockets hold.
-TEST_F(ConnectionTest, LargeQuestionsAndLargeAnswersPassEachOther) {
+TEST_F(ConnectionTest, SendsAndReceivesLargeDataAtOnce) {
   const auto connection = connect();
   const std::string large(1 << 20, 'x');
   Transaction transaction(*connection);
@@ -421,7 +421,7 @@ TEST_F(ConnectionTest, SessionsAreSetUpAsTheStatementsNeedThem) {
   EXPECT_EQ(latin->run_alone("SHOW client_encoding").value()[0].text(0), "UTF8");
 }
 
-TEST_F(ConnectionTest, AServerThatIsNotThereIsUnavailable) {
+TEST_F(ConnectionTest, AnUnreachableServerIsUnavailable) {
   for (const std::string& wrong : {test_server().url("no_such_database"), "postgresql://horae@127.0.0.1:1/x"s}) {
     const auto connection = Connection::open(wrong);
     ASSERT_FALSE(connection.ok());

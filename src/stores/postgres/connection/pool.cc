@@ -14,7 +14,7 @@ constexpr int kMostPauseMilliseconds = 50;
 
 }  // namespace
 
-// A connection that died while nobody used it is noticed here, before anything is sent on it.
+// A connection that died while it was idle is noticed here, before anything is sent on it.
 Result<Pool::Pooled> Pool::borrow() {
   std::unique_lock lock(mutex_);
   freed_.wait(lock, [this] { return free_places_ > 0; });
@@ -60,7 +60,7 @@ void Pool::give_back(Pooled lent) {
     const std::lock_guard lock(mutex_);
     ++free_places_;
     const bool is_current = lent.generation == generation_;
-    if (database_changed && is_current) old.swap(idle_);  // most likely they lead to the old database, too
+    if (database_changed && is_current) old.swap(idle_);  // most likely they lead to the old database as well
     if (lent.connection && is_current) idle_.push_back(std::move(lent));
   }
   freed_.notify_one();

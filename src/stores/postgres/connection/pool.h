@@ -18,15 +18,15 @@
 namespace horae::postgres {
 
 struct PoolOptions {
-  // Looks at each new connection, which may lead to another server than the one before. One that it refuses is not
-  // used, and the caller is told why.
+  // Checks each new connection, which may lead to another server than the one before. One that it refuses is not used,
+  // and the caller gets its error.
   std::function<Result<void>(const Connection&)> check = {};
 
   // For tests: see Connection::set_before_commit().
   std::function<bool()> before_commit = {};
 };
 
-// Threads: any thread at once; a caller waits while all connections are busy.
+// Thread-safe; a caller waits while all connections are busy.
 class Pool {
  public:
   Pool(std::string url, std::size_t connections, PoolOptions options = {})
@@ -35,8 +35,8 @@ class Pool {
   // Runs `body` (Transaction& -> Result<T>), which commits at its end. It is run again
   //   after a serialization failure or deadlock, a few times, with a random pause;
   //   after a lost connection, once and on a new one, if COMMIT cannot have happened.
-  // If it can, the answer is kUnavailable: nobody knows what happened, and the caller repeats its call with the same
-  // ids and tokens. `body` may make a success of a failure that it was told of, but not of one that it has overlooked.
+  // If it can, the answer is kUnavailable: the outcome is unknown, and the caller repeats its call with the same ids and
+  // tokens. `body` may return success after a failure that it has noticed, but not after one that it has overlooked.
   template <typename T, typename Body>
   Result<T> transact(Body body) {
     return run<T>(Transaction::Kind::kChange, body);
@@ -66,7 +66,7 @@ class Pool {
   // How many transactions of any pool have begun on this thread.
   static std::uint64_t begun_on_this_thread() { return begun_; }
 
-  // For what no transaction may hold: lends a connection.
+  // Lends a connection, for statements that cannot run in a transaction.
   template <typename T, typename Body>
   Result<T> with_connection(Body body) {
     auto lent = borrow();
@@ -93,7 +93,7 @@ class Pool {
       Result<T> answer = [&] {
         Transaction transaction(*lent->connection, kind);
         Result<T> said = body(transaction);
-        overlooked = transaction.failed_untold();
+        overlooked = transaction.failed_unnoticed();
         failure = transaction.failure();
         return said;
       }();

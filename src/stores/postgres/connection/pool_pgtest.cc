@@ -95,7 +95,7 @@ TEST_F(PoolTest, RepeatsAfterALossOnlyOnce) {
   EXPECT_EQ(runs, 2);
 }
 
-TEST_F(PoolTest, ALossThatMayHaveComeAfterCommitIsNotRepeated) {
+TEST_F(PoolTest, DoesNotRepeatALossThatMayHaveComeAfterCommit) {
   ask("CREATE TABLE t (x int);"
       "CREATE FUNCTION end_myself() RETURNS trigger LANGUAGE plpgsql AS"
       " 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';"
@@ -180,7 +180,7 @@ TEST_F(PoolTest, RepeatsAfterSerializationFailuresOnlyAFewTimes) {
   EXPECT_EQ(ask("SELECT count(*) FROM t"), "0");
 }
 
-TEST_F(PoolTest, ABodyMayMakeASuccessOfAFailureThatItKnows) {
+TEST_F(PoolTest, ABodyMayReturnSuccessAfterAFailureThatItNoticed) {
   Pool pool(url(), 1);
   const auto done = pool.transact<std::string>([&](Transaction& transaction) -> Result<std::string> {
     transaction.send(sql("SELECT 1 / 0"));

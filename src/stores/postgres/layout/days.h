@@ -12,22 +12,21 @@
 
 namespace horae::postgres {
 
-// Threads: any thread at once.
+// Thread-safe.
 class Days {
  public:
   explicit Days(Pool& pool) : pool_(pool) {}
 
-  // Asks for the store's time and makes the partitions around it that we do not know of: yesterday to the day after
-  // tomorrow.
+  // Reads the store's time and makes the partitions around it that are not cached: yesterday to the day after tomorrow.
   Result<void> refresh();
 
-  // A partition that should be there is not: the next refresh() makes sure of all of them.
+  // A partition is missing: the next refresh() checks all of them.
   void forget();
 
   // The database is another one: see DatabaseIdentity.
   void forget_all();
 
-  // The store's day, as far as we know. It may be old: then submit() meets a partition that is gone, and refreshes.
+  // The store's day at the last refresh(). It may be old: then submit() meets a partition that is gone, and refreshes.
   std::int64_t today();
 
   // True for a day whose partitions are there, and will be for long enough to write into them now.
@@ -45,7 +44,7 @@ class Days {
   };
 
   Pool& pool_;
-  std::mutex mutex_;             // held while a new block is asked for, so that numbers follow the order of calls
+  std::mutex mutex_;             // held while a new block is taken, so that numbers follow the order of calls
   std::int64_t today_ = 0;       // guarded by mutex_
   std::set<std::int64_t> made_;  // guarded by mutex_; days with partitions, as far as we made or found them
   Block block_;                  // guarded by mutex_; what is left of the newest one

@@ -14,8 +14,8 @@
 #include "base/random.h"
 #include "base/time_text.h"
 #include "base/uuid.h"
-#include "stores/postgres/postgres_store.h"
 #include "stores/postgres/layout/ranges.h"
+#include "stores/postgres/postgres_store.h"
 #include "stores/postgres/test_database.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/server_process.h"
@@ -123,7 +123,7 @@ class PostgresDaysTest : public TestDatabase {
     return horae::testing::wait_until([&] { return std::stoi(ask(sql)) >= count; });
   }
 
-  // True while somebody has such a lock on a partition: "RowExclusiveLock" to write into it, "AccessExclusiveLock" to
+  // True while any session has such a lock on a partition: "RowExclusiveLock" to write into it, "AccessExclusiveLock" to
   // drop it.
   bool is_locked(const std::string& table, std::int64_t day, const std::string& mode) {
     return ask("SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname = '" + table +
@@ -151,7 +151,7 @@ class PostgresDaysTest : public TestDatabase {
   std::unique_ptr<Store> store_;
 };
 
-TEST_F(PostgresDaysTest, ADayInWhichAllHasEndedGoesWithEverythingOnceRetentionIsOver) {
+TEST_F(PostgresDaysTest, DropsADayOnceAllRetentionIsOver) {
   const std::int64_t first = today();
   const TaskId own = parse_uuid("00000000-0000-4000-8000-000000000001").value();
   std::vector<TaskId> ids = {submit(), submit({.key = "k"}), submit({.id = own})};
@@ -200,7 +200,7 @@ TEST_F(PostgresDaysTest, ADayInWhichAllHasEndedGoesWithEverythingOnceRetentionIs
   EXPECT_EQ(state_of(own), State::kReady);
 }
 
-TEST_F(PostgresDaysTest, ADayInWhichSomethingLivesStays) {
+TEST_F(PostgresDaysTest, KeepsADayWithUnfinishedTasks) {
   const std::int64_t first = today();
   const TaskId scheduled = submit({.run_at = in(60 * kDay)});
   submit();
@@ -248,7 +248,7 @@ TEST_F(PostgresDaysTest, ADayInWhichSomethingLivesStays) {
   EXPECT_EQ(queue().completed, 0);
 }
 
-TEST_F(PostgresDaysTest, WhatADayThatStaysLeavesBehindGoesADayLater) {
+TEST_F(PostgresDaysTest, PurgesTasksOfAKeptDayOneDayLater) {
   const TaskId live = submit({.run_at = in(60 * kDay)});
   const TaskId done = submit();
   finish_one();
@@ -261,7 +261,7 @@ TEST_F(PostgresDaysTest, WhatADayThatStaysLeavesBehindGoesADayLater) {
   EXPECT_TRUE(find(live).has_value());
 }
 
-TEST_F(PostgresDaysTest, TasksOfEachDayFindTheirPartitions) {
+TEST_F(PostgresDaysTest, FindsTasksOfEachDay) {
   for (int day = 0; day < 10; ++day) {
     const SubmitOutcome outcome = submit(store(), submission());
     EXPECT_EQ(outcome.kind, SubmitOutcome::Kind::kCreated);
@@ -303,7 +303,7 @@ TEST_F(PostgresDaysTest, PurgeAddsUpTheCounts) {
   EXPECT_EQ(ask("SELECT sum(n) FROM tally"), "5");
 }
 
-TEST_F(PostgresDaysTest, EmptyDaysGo) {
+TEST_F(PostgresDaysTest, DropsEmptyDays) {
   const std::int64_t first = today();
   for (int day = 0; day < 10; ++day) {
     advance(kDay);
@@ -313,10 +313,10 @@ TEST_F(PostgresDaysTest, EmptyDaysGo) {
   EXPECT_LE(std::stoi(ask("SELECT count(*) FROM day")), 7);
 }
 
-// ---- Days that go while somebody works ----
+// ---- Days that are dropped while transactions work there ----
 
 // The id tells the day that goes, as that of a late repetition does.
-TEST_F(PostgresDaysTest, ASubmitThatMeetsADayBeingDroppedGoesToAnother) {
+TEST_F(PostgresDaysTest, SubmitUsesAnotherDayWhenItsDayIsBeingDropped) {
   Submission late;
   const std::int64_t day = make_old_day([&] { late = submission(); });
   std::thread submitter;
@@ -340,7 +340,7 @@ TEST_F(PostgresDaysTest, ASubmitThatMeetsADayBeingDroppedGoesToAnother) {
   EXPECT_EQ(claim().id, late.new_id);
 }
 
-TEST_F(PostgresDaysTest, ADayIntoWhichSomebodySubmitsStays) {
+TEST_F(PostgresDaysTest, KeepsADayThatReceivesATaskMeanwhile) {
   std::int64_t day = 0;
   Submission late;
   std::thread purger;
@@ -359,7 +359,7 @@ TEST_F(PostgresDaysTest, ADayIntoWhichSomebodySubmitsStays) {
 }
 
 // Its result was acknowledged just now, and has all of its retention before it.
-TEST_F(PostgresDaysTest, ADayInWhichSomethingEndsMeanwhileStays) {
+TEST_F(PostgresDaysTest, KeepsADayInWhichATaskFinishesMeanwhile) {
   LeasedTask lease;
   const std::int64_t day = make_old_day([&] {
     submit();
@@ -378,7 +378,7 @@ TEST_F(PostgresDaysTest, ADayInWhichSomethingEndsMeanwhileStays) {
   EXPECT_EQ(state_of(lease.id), State::kCompleted) << "lost an acknowledged result";
 }
 
-TEST_F(PostgresDaysTest, TwoNodesMayDropTheSameDayAtOnce) {
+TEST_F(PostgresDaysTest, TwoNodesDropTheSameDayAtOnce) {
   const std::int64_t day = make_old_day([] {});
   std::thread purger;
   const auto other = open([&] {

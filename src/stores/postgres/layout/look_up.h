@@ -1,4 +1,4 @@
-// Finding tasks by their ids, and how they stand.
+// Tasks by their ids, and their states.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace horae::postgres {
 
-// How a task stands at one moment, as far as verdicts need it.
+// A task at one moment, as far as verdicts need it.
 struct Standing {
   State state = State::kScheduled;
   int queue = 0;
@@ -35,13 +35,13 @@ struct Standing {
 
 using Standings = std::unordered_map<std::int64_t, Standing>;
 
-// An id that Horae made tells its day by its own time. Nothing for others.
+// The day in the time of an id that Horae made. Nothing for other ids.
 std::optional<std::int64_t> day_in(const TaskId& id);
 
 // The number of each id, in order; nothing where there is no such task. One round trip.
 std::vector<std::optional<std::int64_t>> find_numbers(Transaction& transaction, const std::vector<TaskId>& ids);
 
-// How the tasks with these numbers stand, all at one moment. A number without a task is not in the answer. One round
+// The tasks with these numbers, all at one moment. A number without a task is not in the answer. One round
 // trip.
 Standings find_standings(Transaction& transaction, const std::vector<std::int64_t>& numbers);
 

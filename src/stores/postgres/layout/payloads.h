@@ -17,7 +17,7 @@ namespace horae::postgres {
 // Fills in what the task rows say.
 class Payloads {
  public:
-  // Asks for the task rows of `numbers`, and for the checkpoints of those in `again`.
+  // Sends the statements for the task rows of `numbers`, and for the checkpoints of those in `again`.
   Payloads(Transaction& transaction, std::vector<std::int64_t> numbers, const std::vector<Range>& again);
 
   // These two when the answers are there.
@@ -30,13 +30,13 @@ class Payloads {
   std::optional<std::size_t> checkpoints_;
 };
 
-// The tasks that are leased under some tokens, step by step, so that each question travels with others.
+// The tasks that are leased under some tokens, read step by step, so that its statements share round trips with others.
 class HeldTasks {
  public:
-  // Asks for the leases.
+  // Sends the statement for the leases.
   HeldTasks(Transaction& transaction, const std::vector<Uuid>& tokens);
 
-  // When their answer is there: asks for what the tasks carry. One round trip, none without leases.
+  // When their answer is there: reads what the tasks carry. One round trip, none without leases.
   void read();
 
   // When that answer is there: the tasks of each token that holds any, in the order of their numbers.

@@ -21,7 +21,7 @@ struct Range {
   friend auto operator<=>(const Range&, const Range&) = default;
 };
 
-// A number tells the day of the store's clock on which its block was taken: day << 40 | counter.
+// A number contains the day of the store's clock on which its block was taken: day << 40 | counter.
 inline constexpr int kDayShift = 40;
 
 // Days since 1970.

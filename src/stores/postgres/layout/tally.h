@@ -8,8 +8,8 @@
 
 namespace horae::postgres {
 
-// Adds up rows of the table tally, one for each queue and state; answers how many it took. Safe to call from anywhere
-// at any time: two who fold at once take different rows.
+// Adds up rows of the table tally, one for each queue and state; returns how many it took. Thread-safe, also across
+// nodes: two calls at once take different rows.
 Result<std::size_t> fold_tally(Pool& pool);
 
 }  // namespace horae::postgres

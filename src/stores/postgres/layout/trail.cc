@@ -12,7 +12,7 @@ const Sql kReadTrail = statement("read_trail");
 const Sql kForgetAssignments = statement("forget_assignments");
 const Sql kPrune = statement("prune_trail");
 
-// How often the past of a task is pruned.
+// How often the history of a task is pruned.
 constexpr int kAttemptsBetweenPrunes = 128;
 
 }  // namespace
@@ -75,7 +75,7 @@ void Trail::forget_assignment(std::int64_t number, int attempt) {
   forgotten_attempts_.push_back(attempt);
 }
 
-// Tasks that were given back together share a row. With rows of several kinds their order matters, and they stay alone.
+// Tasks that left together share a row. Where there are rows of several kinds their order matters, and they stay apart.
 void Trail::share_ranges() {
   const auto alike = [](const TrailRange& a, const TrailRange& b) {
     return a.kind == b.kind && a.attempt == b.attempt && a.worker == b.worker && a.started_at == b.started_at &&

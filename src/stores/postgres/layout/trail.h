@@ -1,8 +1,8 @@
 // The history of tasks, as far as a transaction adds to it.
 //
-// The assignment of the present attempt is told by the lease or the outcome, and at last by the row that ends the
-// attempt. Only where something has to stand after it before the end (a late result), or where no row ends it (the turn
-// of a recurring task), it gets a row of its own.
+// The assignment of the present attempt follows from the running or finished range, and at last from the row that ends
+// the attempt. It gets a row of its own only where an entry must follow it before the end (a late result), or where no
+// row ends the attempt (the turn of a recurring task).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Trail {
  public:
   explicit Trail(Transaction& transaction) : transaction_(transaction) {}
 
-  // Reads what is known of the tasks that will be noted; one round trip. With `may_be_late`, others are kept from
-  // noting late results of these tasks until we are done.
+  // Reads the assignments and late results of the tasks that will be noted; one round trip. With `may_be_late`, other
+  // transactions cannot note late results of these tasks until this one has ended.
   void read(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& may_be_late);
 
   void note_assignment(std::int64_t number, int attempt, std::string_view worker, Instant started_at);
@@ -46,9 +46,9 @@ class Trail {
   void share_ranges();
 
   Transaction& transaction_;
-  std::set<std::pair<std::int64_t, int>> assigned_;            // a row tells of the assignment
+  std::set<std::pair<std::int64_t, int>> assigned_;            // a row has the assignment
   std::set<std::tuple<std::int64_t, int, std::string>> late_;  // noted
-  std::set<std::int64_t> gone_;                                // purged before we could note what came late
+  std::set<std::int64_t> gone_;                                // purged before the late result could be noted
   std::vector<TrailRange> rows_;                               // to be written, in order
   std::vector<std::int64_t> forgotten_;
   std::vector<std::int32_t> forgotten_attempts_;

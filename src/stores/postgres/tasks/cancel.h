@@ -1,4 +1,4 @@
-// A client's wish to end tasks, wherever they stand.
+// Cancels tasks in any state.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace horae::postgres {
 
-// Threads: any thread at once.
+// Thread-safe.
 class Canceller {
  public:
   Canceller(Pool& pool, Floors& floors) : pool_(pool), floors_(floors) {}

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,6 +10,7 @@
 #include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/payloads.h"
+#include "stores/postgres/tasks/heads.h"
 #include "stores/postgres/tasks/once.h"
 
 namespace horae::postgres {
@@ -26,7 +26,7 @@ std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
 }
 
 constexpr int kMostWaits = 3;
-constexpr double kWeightOfNews = 0.1;
+constexpr double kWeightOfNewest = 0.1;
 
 }  // namespace
 
@@ -105,21 +105,21 @@ class Claimer::HeadPart final : public ClaimPart {
 
 class Claimer::SharedPart final : public ClaimPart {
  public:
-  // `may_wait`: for others who hold all that is ready. Not in a transaction that holds locks already.
+  // `may_wait`: for transactions that hold all that is ready. Not in a transaction that holds locks already.
   SharedPart(Claimer& claimer, Wanted wanted, bool may_wait)
       : claimer_(claimer), wanted_(std::move(wanted)), may_wait_(may_wait) {}
 
   std::optional<int> only_queue() const override { return std::nullopt; }
 
   void send(Transaction& transaction, const FreshTasks& fresh) override {
-    forget();
+    reset();
     once_.emplace(transaction, wanted_.wishes);
     for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
       if (!once_->has_served(wanted_.wishes[i])) open_[i] = wanted_.queues[i];
       for (const int queue : open_[i]) heads_[queue].wanted += wanted_.wishes[i].max;
     }
     const auto given = share_out(transaction, fresh);
-    const auto [gone, rest] = what_is_left();
+    const auto [gone, rest] = what_is_left(heads_);
     std::vector<std::int64_t> unknown;
     for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) lease(i, given[i], unknown);
     claimer_.has_found_ = !leases_.empty();
@@ -137,7 +137,7 @@ class Claimer::SharedPart final : public ClaimPart {
       payloads_->fill(tasks_);
       for (const ReadyRange& ready : rest_) claimer_.floors_.lower(ready.life.queue, ready.rank);
     }
-    note_leases();
+    cache_leases();
     once_->fill(wanted_.wishes, claimed_);
     payloads_.reset();
     once_.reset();
@@ -149,36 +149,7 @@ class Claimer::SharedPart final : public ClaimPart {
   }
 
  private:
-  // What is locked of one queue, in the order of claims, and how far it has been given away.
-  struct Head {
-    Ageing ageing;
-    std::vector<ReadyRange> ranges;
-    std::size_t first = 0;    // the first of them that has tasks left
-    std::int64_t next = 0;    // the first task left of it
-    bool is_all = false;      // nothing more is to be had in this queue
-    std::int64_t wanted = 0;  // tasks, by all wishes together
-    std::int64_t given = 0;
-    std::vector<bool> touched{};  // which of `ranges` gave tasks
-
-    // The wishes would have taken more than was locked, and there may be more.
-    bool is_short() const { return empty() && !is_all && given < wanted; }
-    bool empty() const { return first == ranges.size(); }
-    const ReadyRange& range() const { return ranges[first]; }
-  };
-
-  // What a wish gets, in the order of urgency.
-  struct Given {
-    std::int64_t number = 0;
-    const ReadyRange* from = nullptr;
-  };
-
-  // The ranges that gave something, by their first numbers, and what is left of them.
-  struct Left {
-    std::vector<std::int64_t> gone;
-    std::vector<ReadyRange> rest;
-  };
-
-  void forget() {
+  void reset() {
     open_.assign(wanted_.wishes.size(), {});
     heads_.clear();
     leases_.clear();
@@ -189,8 +160,7 @@ class Claimer::SharedPart final : public ClaimPart {
     claimed_.assign(wanted_.wishes.size(), {});
   }
 
-  // Of what was given just now.
-  void note_leases() {
+  void cache_leases() {
     if (leases_.empty()) return;
     for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
     for (const RunningRange& lease : leases_) {
@@ -199,52 +169,55 @@ class Claimer::SharedPart final : public ClaimPart {
     claimer_.note_cost(leases_.size(), tasks_.size());
   }
 
-  std::vector<std::vector<Given>> share_out(Transaction& transaction, const FreshTasks& fresh);
+  using Given = std::vector<GivenTask>;
+
+  std::vector<Given> share_out(Transaction& transaction, const FreshTasks& fresh);
   bool lock_heads(Transaction& transaction, const FreshTasks& fresh, double ranges_for_a_task, bool full);
   bool wait_for_others(Transaction& transaction);
-  std::vector<Given> give(std::size_t place);
-  Left what_is_left() const;
-  void lease(std::size_t place, const std::vector<Given>& given, std::vector<std::int64_t>& unknown);
+  void note_floors(const std::vector<std::int32_t>& queues, const std::vector<Floors::Look>& looks,
+                   const std::set<int>& open);
+  void lease(std::size_t place, const Given& given, std::vector<std::int64_t>& unknown);
 
   Claimer& claimer_;
   const Wanted wanted_;
   const bool may_wait_;
   Instant now_;
   std::optional<OnceTokens> once_;      // while the transaction lasts
-  std::vector<std::vector<int>> open_;  // queues from which each wish may get something new
-  std::map<int, Head> heads_;           // by queue
+  std::vector<std::vector<int>> open_;  // the queues from which each wish may get new tasks
+  Heads heads_;
   std::vector<RunningRange> leases_;
-  std::vector<Range> again_;      // of which an attempt was made before
-  std::vector<ReadyRange> rest_;  // what is left of ranges that gave something
+  std::vector<Range> again_;      // that had an attempt before
+  std::vector<ReadyRange> rest_;  // of ranges that gave tasks
   Claimed claimed_;
   std::unordered_map<std::int64_t, LeasedTask*> tasks_;  // in claimed_, by number
   std::optional<Payloads> payloads_;
 };
 
-std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_out(Transaction& transaction,
-                                                                                    const FreshTasks& fresh) {
-  if (heads_.empty()) return std::vector<std::vector<Given>>(wanted_.wishes.size());
+// What each wish gets.
+std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::share_out(Transaction& transaction,
+                                                                       const FreshTasks& fresh) {
+  if (heads_.empty()) return std::vector<Given>(wanted_.wishes.size());
   double guess = claimer_.ranges_for_a_task_;
   int waits = 0;
   for (;;) {
-    // Whoever waited knows that there is something: the floor was wrong, or all above it was held by others.
-    if (!lock_heads(transaction, fresh, guess, waits > 0))
-      return std::vector<std::vector<Given>>(wanted_.wishes.size());
-    std::vector<std::vector<Given>> given;
+    // After a wait it looks without the floors: they were wrong, or other transactions held all tasks above them.
+    if (!lock_heads(transaction, fresh, guess, waits > 0)) return std::vector<Given>(wanted_.wishes.size());
+    std::vector<Given> given;
     std::set<Uuid> served;
     for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
       const ClaimWish& wish = wanted_.wishes[i];
       const bool is_closed = wish.once && served.contains(wish.token);
-      given.push_back(is_closed ? std::vector<Given>() : give(i));
+      given.push_back(is_closed ? Given()
+                                : give(heads_, open_[i], static_cast<std::size_t>(wish.max), second_of(now_)));
       if (wish.once && !given[i].empty()) served.insert(wish.token);
     }
 
-    // A queue that ran out before its end may have had the next best: once more, with more of it.
+    // The next best task may be in a queue whose locked ranges ran out: again, with more of them.
     if (std::ranges::any_of(heads_, [](const auto& head) { return head.second.is_short(); })) {
       guess = std::min(guess * 4, 1.0);
       continue;
     }
-    // Only with empty hands: who holds locks must not wait for others.
+    // It waits only while it holds no ranges, so that it cannot deadlock.
     const bool got_nothing = std::ranges::all_of(given, [](const auto& each) { return each.empty(); });
     if (!got_nothing || !may_wait_ || waits++ == kMostWaits || !wait_for_others(transaction)) return given;
   }
@@ -253,19 +226,19 @@ std::vector<std::vector<Claimer::SharedPart::Given>> Claimer::SharedPart::share_
 // Locks about as many ranges as the wishes need. False after a failure.
 bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks& fresh, double ranges_for_a_task,
                                      bool full) {
-  std::vector<std::int32_t> queue;
-  std::vector<std::int64_t> floor, most;
-  std::vector<std::optional<std::int16_t>> priority;
+  std::vector<std::int32_t> queues;
+  std::vector<std::int64_t> floors, most;
+  std::vector<std::optional<std::int16_t>> priorities;
   std::vector<Floors::Look> looks;
   for (auto& [no, head] : heads_) {
     looks.push_back(claimer_.floors_.begin(no, full));
-    queue.push_back(no);
-    floor.push_back(looks.back().floor);
+    queues.push_back(no);
+    floors.push_back(looks.back().floor);
     most.push_back(ranges_for(head.wanted, ranges_for_a_task));
-    priority.push_back(highest(fresh, no));
+    priorities.push_back(highest(fresh, no));
     head.ranges.clear();
   }
-  const Rows rows = transaction.run(kLockHeads, Params::of(queue, floor, most, Floors::kNone, priority));
+  const Rows rows = transaction.run(kLockHeads, Params::of(queues, floors, most, Floors::kNone, priorities));
   if (transaction.failed()) return false;
   std::set<int> open;  // neither paused nor stopped
   for (const Row row : rows) {
@@ -275,21 +248,26 @@ bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks&
     head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
     if (!row.is_null(5)) head.ranges.push_back(read_ready(row, 5));
   }
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    Head& head = heads_[queue[i]];
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    Head& head = heads_[queues[i]];
     head.is_all = static_cast<std::int64_t>(head.ranges.size()) < most[i];
-    head.first = 0;
-    head.given = 0;
-    head.next = head.empty() ? 0 : head.range().life.range.lo;
-    head.touched.assign(head.ranges.size(), false);
-    if (!open.contains(queue[i])) continue;
+    head.begin();
+  }
+  note_floors(queues, looks, open);
+  return true;
+}
+
+void Claimer::SharedPart::note_floors(const std::vector<std::int32_t>& queues, const std::vector<Floors::Look>& looks,
+                                      const std::set<int>& open) {
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    if (!open.contains(queues[i])) continue;
+    const Head& head = heads_[queues[i]];
     if (head.empty()) {
-      claimer_.floors_.end(queue[i], looks[i]);
+      claimer_.floors_.end(queues[i], looks[i]);
     } else {
-      claimer_.floors_.end(queue[i], looks[i], head.range().rank);
+      claimer_.floors_.end(queues[i], looks[i], head.range().rank);
     }
   }
-  return true;
 }
 
 // False if nothing is ready, so that there is nothing to wait for.
@@ -304,57 +282,14 @@ bool Claimer::SharedPart::wait_for_others(Transaction& transaction) {
   return !transaction.failed();
 }
 
-// The most urgent of the heads, again and again.
-std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::give(std::size_t place) {
-  const ClaimWish& wish = wanted_.wishes[place];
-  std::vector<Given> given;
-  while (given.size() < static_cast<std::size_t>(wish.max)) {
-    Head* best = nullptr;
-    std::tuple<std::int64_t, std::int64_t, std::int64_t> best_key;
-    for (const int queue : open_[place]) {
-      Head& head = heads_[queue];
-      if (head.empty()) continue;
-      const auto points = effective_priority(head.ageing, head.range().rank, second_of(now_));
-      const auto key = std::tuple(-points, head.range().at, head.next);
-      if (best == nullptr || key < best_key) {
-        best = &head;
-        best_key = key;
-      }
-    }
-    if (best == nullptr) break;
-    given.push_back({best->next, &best->range()});
-    best->touched[best->first] = true;
-    ++best->given;
-    if (best->next++ < best->range().life.range.hi) continue;
-    ++best->first;
-    if (!best->empty()) best->next = best->range().life.range.lo;
-  }
-  return given;
-}
-
-Claimer::SharedPart::Left Claimer::SharedPart::what_is_left() const {
-  Left left;
-  for (const auto& [queue, head] : heads_) {
-    for (std::size_t i = 0; i < head.ranges.size(); ++i) {
-      if (!head.touched[i]) continue;
-      left.gone.push_back(head.ranges[i].life.range.lo);
-      if (i != head.first) continue;
-      left.rest.push_back(head.ranges[i]);
-      left.rest.back().life.range.lo = head.next;
-    }
-  }
-  return left;
-}
-
-// What one wish was given, as leases and as tasks. `unknown` gets the numbers whose rows have to be read.
-void Claimer::SharedPart::lease(std::size_t place, const std::vector<Given>& given,
-                                std::vector<std::int64_t>& unknown) {
+// Turns what one wish was given into leases and tasks. Adds the numbers whose rows have to be read to `unknown`.
+void Claimer::SharedPart::lease(std::size_t place, const Given& given, std::vector<std::int64_t>& unknown) {
   const ClaimWish& wish = wanted_.wishes[place];
   const Instant expires = after(now_, wish.lease);
   for_each_range(
-      given, [](const Given& each) { return each.number; },
-      [](const Given& a, const Given& b) { return a.from == b.from; },
-      [&](const Given& first, const Given& last) {
+      given, [](const GivenTask& each) { return each.number; },
+      [](const GivenTask& a, const GivenTask& b) { return a.from == b.from; },
+      [&](const GivenTask& first, const GivenTask& last) {
         RunningRange lease{.life = first.from->life,
                            .rank = first.from->rank,
                            .at = first.from->at,
@@ -370,7 +305,7 @@ void Claimer::SharedPart::lease(std::size_t place, const std::vector<Given>& giv
       });
   std::vector<LeasedTask>& tasks = claimed_[place];
   tasks.reserve(given.size());
-  for (const Given& each : given) {
+  for (const GivenTask& each : given) {
     tasks.push_back({.number = each.number,
                      .queue = wanted_.names.at(each.from->life.queue),
                      .attempt = each.from->life.attempt + 1,
@@ -438,13 +373,14 @@ Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
   const auto done = part.only_queue() ? pool_.transact_in_one_trip<bool>(body) : pool_.transact<bool>(body);
   if (!done.ok()) return done.error();
   auto finished = part.finish();
-  if (!finished.ok()) return unknown_outcome(finished.error());  // they are leased: the token tells
+  if (!finished.ok())
+    return unknown_outcome(finished.error());  // the tasks are leased: leases_of() finds them by the token
   return finished;
 }
 
 void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
   const double cost = static_cast<double>(ranges) / static_cast<double>(tasks);
-  ranges_for_a_task_ = ranges_for_a_task_ * (1 - kWeightOfNews) + cost * kWeightOfNews;
+  ranges_for_a_task_ = ranges_for_a_task_ * (1 - kWeightOfNewest) + cost * kWeightOfNewest;
 }
 
 std::int64_t Claimer::ranges_for(std::int64_t wanted, double ranges_for_a_task) {
@@ -452,7 +388,7 @@ std::int64_t Claimer::ranges_for(std::int64_t wanted, double ranges_for_a_task) 
       wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * ranges_for_a_task)) + 1);
 }
 
-// After the commit. A task of which no row is left was cancelled and purged meanwhile.
+// After the commit. Drops tasks whose row is gone: they were cancelled and purged meanwhile.
 Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
                                     const std::vector<Range>& again) {
   using Numbers = std::unordered_set<std::int64_t>;

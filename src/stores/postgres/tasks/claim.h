@@ -44,15 +44,15 @@ class ClaimPart {
   // After the commit, while the answers are there.
   virtual void read(const Transaction& transaction) = 0;
 
-  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which
-  // claim() finds with care.
+  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which the
+  // general path of claim() finds.
   virtual Result<std::optional<Claimed>> finish() = 0;
 };
 
 // Leases the heads of queues: of one queue for one wish in one statement, without a look; else it locks the ready
-// ranges at the heads of the wished queues, shares them out here, and moves what was given.
+// ranges at the heads of the wished queues, shares them out (heads.h), and moves what was given.
 //
-// Threads: any thread at once.
+// Thread-safe.
 class Claimer {
  public:
   Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownTasks& known)
@@ -60,8 +60,8 @@ class Claimer {
 
   Result<Claimed> claim(std::span<const ClaimWish> wishes);
 
-  // The same in a transaction that does more, without waiting for tasks that others hold just now. The wishes outlive
-  // the part. Null if it had better be done by claim(), because nothing was to be had lately, or a token serves once.
+  // The same in a transaction that does more, without waiting for tasks that other transactions hold. The wishes outlive
+  // the part. Null if claim() is the better way, because the last claim found nothing, or a token serves once.
   Result<std::unique_ptr<ClaimPart>> part(std::span<const ClaimWish> wishes);
 
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
@@ -93,8 +93,8 @@ class Claimer {
   QueueNames& names_;
   Floors& floors_;
   KnownTasks& known_;
-  std::atomic<bool> has_found_ = false;           // the last claim did: if not, care is likely needed again
-  std::atomic<double> ranges_for_a_task_ = 0.25;  // how many ranges a task costs lately; a guess of how many to lock
+  std::atomic<bool> has_found_ = false;           // the last claim did; if not, the next one takes the general path
+  std::atomic<double> ranges_for_a_task_ = 0.25;  // moving average of ranges locked for each task
 };
 
 }  // namespace horae::postgres

@@ -36,10 +36,10 @@ Result<Exchanger::Parts> Exchanger::prepare(const Bundle& calls) {
   Parts parts;
   if (!calls.settlements.empty()) parts.leases = whole_leases(calls.settlements, known_);
   if (!calls.submissions.empty()) {
-    auto entries = submitter_.prepare_quickly(calls.submissions);
+    auto entries = submitter_.prepare_new(calls.submissions);
     if (!entries.ok()) return entries.error();
     parts.entries = std::move(*entries);
-    if (!parts.entries) parts.leases.reset();  // what is submitted with care comes after the settlements
+    if (!parts.entries) parts.leases.reset();  // such a submission is a transaction of its own, after the settlements
   }
   if (!calls.wishes.empty()) {
     auto claim = claimer_.part(calls.wishes);
@@ -49,7 +49,7 @@ Result<Exchanger::Parts> Exchanger::prepare(const Bundle& calls) {
   return parts;
 }
 
-// Claims come last, because they see what the others did.
+// Claims come last, so that they see the effects of settlements and submissions.
 Result<void> Exchanger::do_all(const Bundle& calls, Parts& parts, Done& done) {
   const bool together = parts.are_several();
   if (!together || !parts.leases) {
@@ -61,7 +61,7 @@ Result<void> Exchanger::do_all(const Bundle& calls, Parts& parts, Done& done) {
   if (together) {
     if (auto did = do_together(calls, parts, done); !did.ok()) return did;
   }
-  // What was not as simple as it looked: nothing of it has happened.
+  // Parts that could not be done together: their transaction was rolled back.
   if (auto did = settle(calls, done); !did.ok()) return did;
   if (auto did = submit(calls, done); !did.ok()) return did;
   return claim(calls, done);
@@ -121,7 +121,7 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
     }
     if (insertion) {
       done.submitted = insertion->outcomes();
-      insertion->note(known_, floors_);
+      insertion->remember(known_, floors_);
     }
     if (parts.claim) parts.claim->read(transaction);
     return true;
@@ -131,7 +131,8 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
   if (!happened.ok()) return happened.error();
   if (!*happened || !parts.claim) return {};
   auto claimed = parts.claim->finish();
-  if (!claimed.ok()) return unknown_outcome(claimed.error());  // they are leased: the token tells
+  if (!claimed.ok())
+    return unknown_outcome(claimed.error());  // the tasks are leased: leases_of() finds them by the token
   done.leased = std::move(*claimed);
   return {};
 }

@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "store/bundle.h"
-#include "stores/postgres/tasks/claim.h"
 #include "stores/postgres/cache/floors.h"
 #include "stores/postgres/cache/known_tasks.h"
 #include "stores/postgres/connection/pool.h"
+#include "stores/postgres/tasks/claim.h"
 #include "stores/postgres/tasks/settle.h"
 #include "stores/postgres/tasks/settle_whole.h"
 #include "stores/postgres/tasks/submit.h"
 
 namespace horae::postgres {
 
-// Locks come in the order of the calls: leases in the order of their numbers; ids, for which it waits only if somebody
-// else stores the same ones just then; and ready ranges, for which it never waits. Nobody waits for a lease while he
-// holds one of the others, so there is no circle.
+// Lock order: running ranges in the order of their numbers; ids, for which it waits only for transactions that store the
+// same ones; and ready ranges, for which it never waits. No transaction waits for a running range while it holds one of
+// the later locks, so exchanges cannot deadlock.
 //
-// Threads: any thread at once.
+// Thread-safe.
 class Exchanger {
  public:
   Exchanger(Pool& pool, Settler& settler, Submitter& submitter, Claimer& claimer, Floors& floors, KnownTasks& known)

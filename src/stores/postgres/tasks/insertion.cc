@@ -151,7 +151,7 @@ std::vector<Range> Insertion::scheduled() const {
   return ranges;
 }
 
-void Insertion::tell(std::vector<SubmitOutcome>& outcomes) const {
+void Insertion::add_outcomes(std::vector<SubmitOutcome>& outcomes) const {
   const std::vector<Range> scheduled = this->scheduled();
   for (const NewEntry& entry : entries_) {
     const bool later = std::ranges::any_of(scheduled, [&](const Range& range) { return range.contains(entry.number); });
@@ -166,11 +166,11 @@ void Insertion::tell(std::vector<SubmitOutcome>& outcomes) const {
 
 std::vector<SubmitOutcome> Insertion::outcomes() const {
   std::vector<SubmitOutcome> all(entries_.size());
-  tell(all);
+  add_outcomes(all);
   return all;
 }
 
-void Insertion::note(KnownTasks& known, Floors& floors) const {
+void Insertion::remember(KnownTasks& known, Floors& floors) const {
   known.remember(entries_);
   for (const std::size_t ticket : ready_) {
     for (const Row row : transaction_.rows(ticket)) floors.lower(row.small(0), row.integer(1));

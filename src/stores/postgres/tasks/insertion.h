@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "store/submission.h"
-#include "stores/postgres/connection/connection.h"
 #include "stores/postgres/cache/floors.h"
 #include "stores/postgres/cache/known_tasks.h"
+#include "stores/postgres/connection/connection.h"
 #include "stores/postgres/layout/ranges.h"
 #include "stores/postgres/tasks/take_head.h"
 
@@ -22,14 +22,14 @@ struct NewEntry {
   int queue = 0;
   std::int64_t number = 0;
   std::int64_t day = 0;
-  bool is_guarded = false;  // its id does not tell its day: task_id keeps it unique
+  bool is_guarded = false;  // the day does not follow from its id: task_id keeps the id unique
 };
 
-// The ranges in which they become ready at once. Nothing if one of them does not: it is of another queue, due later, or
-// starts at once; or if they are more than one statement takes. In the order of their numbers.
+// The ranges in which they become ready, in the order of their numbers. Nothing if one of them does not become ready in
+// this queue now (it is of another queue, due later, or starts at once), or if one statement cannot take them all.
 std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries, int queue);
 
-// Sends the statements that store new tasks; they wait for nobody, unless somebody stores the same ids just then.
+// Sends the statements that store new tasks. They wait only for transactions that store the same ids.
 class Insertion {
  public:
   // Whether it also puts them where they begin, or leaves that to a claim (FreshTasks::beginning).
@@ -38,16 +38,16 @@ class Insertion {
   // In the order of their numbers. The transaction outlives the insertion.
   Insertion(Transaction& transaction, std::vector<NewEntry> entries, Begin begin = Begin::kHere);
 
-  // True if they cannot be stored as they are: an id was there already, or the day of a number is gone. Nothing of the
-  // transaction has happened then.
+  // True if they cannot be stored as they are: an id is stored already, or the day of a number was dropped. The
+  // transaction is rolled back then.
   static bool was_refused(const Failure& failure) { return failure.duplicate() || failure.no_partition(); }
 
-  // After the commit: what became of them, each at its place.
-  void tell(std::vector<SubmitOutcome>& outcomes) const;
-  std::vector<SubmitOutcome> outcomes() const;  // of a batch that has no others
+  // After the commit: writes their outcomes, each at its place.
+  void add_outcomes(std::vector<SubmitOutcome>& outcomes) const;
+  std::vector<SubmitOutcome> outcomes() const;  // of a batch with no other tasks
 
-  // After the commit: what this node remembers of them.
-  void note(KnownTasks& known, Floors& floors) const;
+  // After the commit: fills the caches of this node.
+  void remember(KnownTasks& known, Floors& floors) const;
 
  private:
   void begin_here();

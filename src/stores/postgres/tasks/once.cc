@@ -15,7 +15,7 @@ const Sql kTokenPatienceEnds = statement("token_patience_ends");
 const Sql kServed = statement("served_tokens");
 const Sql kNoteServed = statement("note_served");
 
-// Two tokens with one key wait for each other for nothing, which does no harm.
+// Two tokens that share a key wait for each other without need, which is harmless.
 std::pair<std::int32_t, std::int32_t> lock_key(const Uuid& token) {
   const auto half = [&token](std::size_t first) {
     std::uint32_t bits = 0;
@@ -51,7 +51,7 @@ std::vector<Uuid> once_tokens_of(std::span<const ClaimWish> wishes) {
 OnceTokens::OnceTokens(Transaction& transaction, std::span<const ClaimWish> wishes) : transaction_(transaction) {
   const std::vector<Uuid> tokens = once_tokens_of(wishes);
   if (tokens.empty()) return;
-  // One round trip for all: each statement sees what was committed before it began, that is, under the locks.
+  // One round trip for all: each statement sees what was committed before it began, that is, after the locks were granted.
   send_locks(transaction, tokens);
   const std::size_t served = transaction.send(kServed, Params::of(tokens));
   held_.emplace(transaction, tokens);
@@ -60,7 +60,7 @@ OnceTokens::OnceTokens(Transaction& transaction, std::span<const ClaimWish> wish
   held_->read();
 }
 
-// What is held counts as well: a node of an earlier version notes no tokens.
+// A token under which tasks are leased has served as well.
 bool OnceTokens::has_served(const ClaimWish& wish) const {
   return wish.once && (served_.contains(wish.token) || held_->is_held(wish.token));
 }

@@ -11,20 +11,20 @@
 
 namespace horae::postgres {
 
-// The tokens of the wishes with `once` in one claim. Without such wishes nothing is asked or sent.
+// The tokens of the wishes with `once` in one claim. Without such wishes nothing is sent.
 class OnceTokens {
  public:
-  // Locks the tokens up to the end of the transaction, so that claims under one token follow one another, and looks
-  // what became of them. To be called before anything else is locked: who holds ranges must not wait here.
+  // Locks the tokens up to the end of the transaction, so that claims under one token are serialized, and reads whether
+  // they have served. To be called before anything else is locked: a transaction that holds ranges must not wait here.
   OnceTokens(Transaction& transaction, std::span<const ClaimWish> wishes);
 
   // The wish gets what is held, and nothing new.
   bool has_served(const ClaimWish& wish) const;
 
-  // Sends that the tokens of these have served from now on: `answer` is what each of the wishes got anew.
+  // Records that tokens have served from now on: those of the wishes that got new tasks in `answer`.
   void note_served(std::span<const ClaimWish> wishes, const std::vector<std::vector<LeasedTask>>& answer);
 
-  // After the commit: adds to `answer` what those get whose token had served, or was served by a wish before them.
+  // After the commit: adds to `answer` the tasks of wishes whose token had served before, or in an earlier wish.
   void fill(std::span<const ClaimWish> wishes, std::vector<std::vector<LeasedTask>>& answer);
 
  private:

@@ -53,15 +53,14 @@ Task read_task(const Row& row) {
   return task;
 }
 
-// The trail says what is over; the present assignment is told by the task itself, unless a row of the trail speaks of
-// it.
+// The trail has what is over; the present assignment follows from the task itself, unless a row of the trail has it.
 void add_histories(Transaction& transaction, std::unordered_map<std::int64_t, Task*>& tasks) {
   std::vector<std::int64_t> numbers;
   for (const auto& [number, task] : tasks) {
     if (task->attempt > 0) numbers.push_back(number);
   }
   if (numbers.empty()) return;
-  std::unordered_map<std::int64_t, bool> is_told;
+  std::unordered_map<std::int64_t, bool> has_assignment;
   for (const Row row : transaction.run(kTrail, Params::of(numbers))) {
     Task& task = *tasks.at(row.integer(0));
     if (row.small(1) < 0) {
@@ -74,7 +73,7 @@ void add_histories(Transaction& transaction, std::unordered_map<std::int64_t, Ta
                        .attempt = row.small(2),
                        .detail = row.text(7)};
     if (!row.is_null(6)) entry.progress = row.real(6);
-    if (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt) is_told[task.number] = true;
+    if (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt) has_assignment[task.number] = true;
     const auto started_at = row.optional_instant(4);
     if (started_at && entry.kind != HistoryKind::kAssignment) {
       task.history.append({HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
@@ -82,7 +81,7 @@ void add_histories(Transaction& transaction, std::unordered_map<std::int64_t, Ta
     task.history.append(std::move(entry));
   }
   for (const auto& [number, task] : tasks) {
-    if (is_told[number] || !task->owner || !task->started_at) continue;
+    if (has_assignment[number] || !task->owner || !task->started_at) continue;
     task->history.append({HistoryKind::kAssignment, *task->owner, *task->started_at, task->attempt, std::nullopt, ""});
   }
 }
@@ -106,7 +105,7 @@ std::vector<std::optional<Task>> read_whole(Transaction& transaction,
     if (task) by_number[task->number] = &*task;
   }
   add_histories(transaction, by_number);
-  // A task that was asked for twice has its history in one of them.
+  // If a task was requested twice, only one copy has got its history.
   for (auto& task : tasks) {
     if (task && by_number.at(task->number) != &*task) task = *by_number.at(task->number);
   }
@@ -143,8 +142,8 @@ const ListStatement kListRunning = {statement("list_running"), statement("list_r
 const ListStatement kListFinished = {statement("list_finished"), statement("list_finished_of_queue"),
                                      statement("list_finished_of_scope")};
 
-// The queues of the caller's scope, if they have to be told apart: none of them where it does not allow the queue of
-// the query.
+// The queues of the caller's scope, if the list must be filtered by them: none where the scope does not allow the queue
+// of the query.
 using QueuesOfScope = std::optional<std::vector<std::int32_t>>;
 
 QueuesOfScope queues_of_scope(Transaction& transaction, const ListQuery& query) {
@@ -193,7 +192,7 @@ Rows ranges_of_list(Transaction& transaction, const ListQuery& query, const Queu
   return {};
 }
 
-// The tasks that a page looks at, `most` of them.
+// The tasks that a page examines, `most` of them.
 std::vector<ListPosition> positions_of(Transaction& transaction, const ListQuery& query, const QueuesOfScope& scope,
                                        const ListPosition& from, std::int64_t most) {
   std::vector<ListPosition> positions;

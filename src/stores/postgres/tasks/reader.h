@@ -1,4 +1,4 @@
-// Looking at tasks: by id, by key, in lists.
+// Reads tasks: by id, by key, in lists.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace horae::postgres {
 
-// Threads: any thread at once.
+// Thread-safe.
 class Reader {
  public:
   explicit Reader(Pool& pool) : pool_(pool) {}

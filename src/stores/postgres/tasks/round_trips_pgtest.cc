@@ -1,4 +1,4 @@
-// The common life of a batch takes three round trips; whatever else happens to it is noticed and done with care.
+// The common life of a batch takes three round trips; anything else is noticed and takes the general path.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "stores/postgres/migrations.h"
 #include "stores/postgres/tasks/claim.h"
 #include "stores/postgres/tasks/exchange.h"
-#include "stores/postgres/migrations.h"
 #include "stores/postgres/tasks/settle.h"
 #include "stores/postgres/tasks/submit.h"
 #include "stores/postgres/test_database.h"
@@ -174,7 +174,7 @@ TEST_F(RoundTrips, ATaskThatRanAtOnceIsCompletedInOne) {
 }
 
 // The quick way writes what the careful one writes, and answers the same.
-TEST_F(RoundTrips, LeaveTheSameBehindAsTheCarefulWay) {
+TEST_F(RoundTrips, LeaveTheSameStateAsTheGeneralPath) {
   const auto rows = [&](const std::string& after) {
     return ask(
         "select string_agg(concat_ws(',', hi - lo, queue, state, attempt, tries, finished_at >= started_at, owner,"
@@ -217,7 +217,7 @@ TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
   EXPECT_EQ(left(), "0");
 }
 
-TEST_F(RoundTrips, NewTasksThatAreClaimedAtOnceNeverLieAmongTheReadyOnes) {
+TEST_F(RoundTrips, NewTasksThatAreClaimedAtOnceNeverBecomeReady) {
   const auto done = completions(submit_and_claim(8));
   ask("truncate ready");
   EXPECT_THAT(exchange(done, submissions(8), {wish(8)}).leased, ElementsAre(SizeIs(8)));
@@ -235,7 +235,7 @@ TEST_F(RoundTrips, TwoIfSeveralClaim) {
   EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(3), SizeIs(4)));
 }
 
-TEST_F(RoundTrips, ACompletionThatFitsNoMoreIsLookedAtAfterTheOthers) {
+TEST_F(RoundTrips, ACompletionOfAChangedLeaseTakesTheGeneralPath) {
   const auto leases = submit_and_claim(8);
   auto beat = completions(leases)[0];
   beat.event = Event::kHeartbeat;
@@ -247,7 +247,7 @@ TEST_F(RoundTrips, ACompletionThatFitsNoMoreIsLookedAtAfterTheOthers) {
   EXPECT_EQ(left(), "4");
 }
 
-TEST_F(RoundTrips, WhatAnotherNodeStoredIsReadAfterAnExchange) {
+TEST_F(RoundTrips, TasksOfAnotherNodeAreReadAfterAnExchange) {
   Node other(url());
   auto theirs = submissions(4);
   for (Submission& each : theirs) each.task.priority = 0;  // not above the floor of this node
@@ -260,7 +260,7 @@ TEST_F(RoundTrips, WhatAnotherNodeStoredIsReadAfterAnExchange) {
   EXPECT_EQ(outcome.leased[0][0].spec, "2");
 }
 
-TEST_F(RoundTrips, AnIdThatIsTakenUndoesNothingButItsTransaction) {
+TEST_F(RoundTrips, ADuplicateIdRollsBackOnlyItsTransaction) {
   const auto done = completions(submit_and_claim(4));
   auto fresh = submissions(2);
   (void)node_.submitter.submit({fresh.data(), 1}).value();
@@ -272,7 +272,7 @@ TEST_F(RoundTrips, AnIdThatIsTakenUndoesNothingButItsTransaction) {
   EXPECT_EQ(ask("select count(*) from task"), "9");
 }
 
-TEST_F(RoundTrips, AnExchangeDoesNotWaitForTasksThatOthersHold) {
+TEST_F(RoundTrips, AnExchangeDoesNotWaitForLockedTasks) {
   submit(1);
   const auto done = completions(claim(1));
   submit(1);
@@ -300,7 +300,8 @@ TEST_F(RoundTrips, ALeaseThatWasExtendedIsCompletedInOne) {
 TEST_F(RoundTrips, ALeaseThatIsExtendedMeanwhileIsCompleted) {
   const auto leases = submit_and_claim(4);
   const auto other = connect();
-  (void)other->run_alone("begin; update running set expires = expires + interval '1 hour', length = length + 1").value();
+  (void)other->run_alone("begin; update running set expires = expires + interval '1 hour', length = length + 1")
+      .value();
   std::vector<SettleOutcome> outcomes;
   std::thread settles([&] { outcomes = settle(completions(leases)); });
   EXPECT_TRUE(horae::testing::wait_until(
@@ -322,7 +323,7 @@ TEST_F(RoundTrips, ALeaseThatWasCutIsCompletedPieceByPiece) {
   EXPECT_EQ(left(), "0");
 }
 
-TEST_F(RoundTrips, WhatHasExpiredIsRefusedAndItsResultKept) {
+TEST_F(RoundTrips, AnExpiredAttemptIsRefusedAndItsResultKept) {
   const auto leases = submit_and_claim(4);
   ask("insert into ready (lo, hi, queue, rank, at, updated_at, attempt, tries, ended_event, ended_owner)"
       " select lo, hi, queue, rank, at, horae_now(), attempt, 1, 8, owner from running where lo = " +
@@ -352,7 +353,7 @@ TEST_F(RoundTrips, ARepeatedCompletionIsNoticed) {
   EXPECT_EQ(all_of("finished") + all_of("tally"), before);
 }
 
-TEST_F(RoundTrips, ATurnOfARecurringTaskEndsWithCareAtOnce) {
+TEST_F(RoundTrips, ATurnOfARecurringTaskTakesTheGeneralPathAtOnce) {
   const auto leases = submit_and_claim(1, {.recurring = 1h});
   std::vector<SettleOutcome> outcomes;
   EXPECT_EQ(trips_of([&] { outcomes = settle(completions(leases)); }), 4U) << "no vain attempt before";
@@ -405,7 +406,7 @@ TEST_F(RoundTrips, SeveralQueuesAreSharedOutByRank) {
   EXPECT_GE(std::ranges::count(leases, "other", &LeasedTask::queue), 10) << "at least its most urgent ones";
 }
 
-TEST_F(RoundTrips, WhatAnotherNodeStoredIsReadInOneMore) {
+TEST_F(RoundTrips, TasksOfAnotherNodeCostOneMore) {
   Node other(url());
   submit(8);
   const ClaimWish wish{.owner = "worker-2", .queues = {"work"}, .max = 4, .token = ids_.next()};

@@ -34,7 +34,7 @@ EventFacts facts_of(const Settlement& said) {
           .chance = said.chance};
 }
 
-// The batch at work: what it locked, what it knows, and what it will write. One transaction.
+// The batch in its transaction: what it has locked and read, and what it will write.
 class Batch {
  public:
   // `is_confirmed`: the numbers that callers gave are known to be those of the ids.
@@ -46,7 +46,7 @@ class Batch {
     find_numbers_of_all();
     lock();
     confirm_numbers();
-    look_at_the_rest();
+    make_cards();
     hide_out_of_scope(transaction_, settlements_, numbers_,
                       [this](std::int64_t number) { return std::optional(cards_.at(number).standing.queue); });
     read_rare_things();
@@ -80,7 +80,7 @@ class Batch {
     trail_.write();
   }
 
-  // After the commit: what became ready again.
+  // After the commit.
   void lower(Floors& floors) const {
     for (const ReadyRange& ready : ready_) floors.lower(ready.life.queue, ready.rank);
   }
@@ -116,8 +116,8 @@ class Batch {
     return ranges_of(std::move(numbers));
   }
 
-  // Locks the leases of all tasks that are running, in one statement, and asks for the ids of the numbers that callers
-  // gave. Also called again, for what moved meanwhile.
+  // Locks the running ranges of all tasks in one statement, and reads the ids of the numbers that callers gave. Called
+  // again for tasks that moved meanwhile.
   void lock() {
     const auto wanted = ranges();
     if (wanted.empty()) return;
@@ -138,7 +138,7 @@ class Batch {
     for (const Row row : transaction_.rows(ids)) ids_[row.integer(0)] = row.uuid(1);
   }
 
-  // A number only saves a look-up: one that belongs to another task is of no use.
+  // A number only saves a look-up: one that belongs to another task is replaced.
   void confirm_numbers() {
     if (is_confirmed_) return;
     std::vector<std::size_t> wrong;
@@ -159,16 +159,16 @@ class Batch {
     return lease.life.range.contains(number) ? &lease : nullptr;
   }
 
-  // Makes a card for each task. What is not leased stands elsewhere, or was moved between two leases while we waited
-  // for a lock: then we look again, and at last keep everybody out.
-  void look_at_the_rest() {
+  // Makes a card for each task. A task that is not in a locked range is not running, or was moved between two ranges
+  // during the wait for a lock: then all is locked again, and at last the whole table.
+  void make_cards() {
     for (int look = 1; !transaction_.failed(); ++look) {
       std::vector<std::int64_t> rest;
       for (const auto& number : numbers_) {
         if (number && lease_of(*number) == nullptr) rest.push_back(*number);
       }
       standings_ = find_standings(transaction_, rest);
-      // A number that was purged: its id may have come again.
+      // The task of a number was purged: its id may have been submitted again.
       std::vector<std::size_t> purged;
       for (std::size_t i = 0; i < settlements_.size(); ++i) {
         const bool is_given = numbers_[i] && numbers_[i] == settlements_[i].number;
@@ -200,7 +200,7 @@ class Batch {
     }
   }
 
-  // It is running for this owner, but not in a lease that we hold.
+  // The task is running for this owner, but not in a range that is locked here.
   bool has_moved(const Settlement& said) const {
     const auto number = numbers_[static_cast<std::size_t>(&said - settlements_.data())];
     if (!number) return false;
@@ -209,7 +209,7 @@ class Batch {
            found->second.attempt == said.attempt && found->second.owner == said.owner;
   }
 
-  // What only some events need.
+  // Reads what only some events need.
   void read_rare_things() {
     std::vector<std::int64_t> aborted, yielded, leaving, late;
     std::unordered_set<std::int64_t> named;
@@ -221,7 +221,7 @@ class Batch {
       if (event == Event::kAbort || ends_turn) aborted.push_back(card.number);
       if (event == Event::kYield) yielded.push_back(card.number);
       if (event != Event::kHeartbeat && (event != Event::kComplete || ends_turn)) leaving.push_back(card.number);
-      // It may come late, also because an earlier item ends the attempt.
+      // It may be late, also because an earlier item of the batch ends the attempt.
       const bool is_first = named.insert(card.number).second;
       if (brings_result(event) && (!is_first || !is_held_by(card, settlements_[i]))) late.push_back(card.number);
     }

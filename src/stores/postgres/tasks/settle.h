@@ -1,4 +1,4 @@
-// What owners say about their attempts, and cancel.
+// Settlements: what owners report of their attempts.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace horae::postgres {
 
-// Threads: any thread at once.
+// Thread-safe.
 class Settler {
  public:
   Settler(Pool& pool, Floors& floors, KnownTasks& known) : pool_(pool), floors_(floors), known_(known) {}

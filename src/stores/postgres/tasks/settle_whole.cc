@@ -15,7 +15,7 @@ const ValuesStatement kCompleteWhole{statement("complete_whole")};
 
 static_assert(static_cast<int>(Event::kComplete) == 4 && static_cast<int>(State::kCompleted) == 3);
 
-// The completion of a caller with a scope is left to settle.h, which looks at the queues.
+// The completion of a caller with a scope is left to settle.h, which checks the queues.
 bool is_small_completion(const Settlement& said) {
   return said.event == Event::kComplete && said.scope == nullptr &&
          (!said.result || said.result->size() <= kMostResultBytesInARange);
@@ -78,7 +78,7 @@ std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> 
 
 void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases) {
   HORAE_CHECK(std::ranges::is_sorted(leases, {}, [](const WholeLease& each) { return each.range.lo; }),
-              "everybody locks leases in the order of their numbers");
+              "all statements lock running ranges in the order of their numbers");
   kCompleteWhole.send_as_one(transaction, {}, leases, [](const WholeLease& each, Params& params) {
     params.add(each.range.lo).add(each.range.hi).add(std::int32_t{each.attempt}).add(each.owner).add(each.results);
   });

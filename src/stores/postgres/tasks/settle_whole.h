@@ -1,7 +1,7 @@
-// The common way of settling, in one round trip: a worker completes all tasks of leases that this node gave it.
+// The common settlement, in one round trip: a worker completes all tasks of leases that it got through this node.
 //
-// Nothing has to be read first, because nothing is left to decide: if the leases still stand as they were given, then
-// judge() accepts each completion, and if one of them does not, nothing happens at all and settle.h looks with care.
+// Nothing has to be read first: if the leases are unchanged, judge() accepts each completion; if one of them has changed,
+// the transaction is rolled back, and settle.h takes over.
 #pragma once
 
 #include <optional>
@@ -29,14 +29,14 @@ struct WholeLease {
 // statement takes.
 std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> settlements, KnownTasks& known);
 
-// Sends the statement that completes all of them. If one of the leases does not stand as it was given (it was cut, has
-// expired, or another owner is meant), the transaction fails with Failure::unmet(), and nothing of it has happened.
+// Sends the statement that completes all of them. If one of the leases has changed (it was cut, has expired, or the owner
+// is another one), the transaction fails with Failure::unmet() and is rolled back.
 void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases);
 
-// Completes all of them, or none, in a transaction of its own. False if one does not stand as it was given.
+// Completes all of them, or none, in a transaction of its own. False if one of the leases has changed.
 Result<bool> complete_whole(Pool& pool, const std::vector<WholeLease>& leases);
 
-// What is told of a batch that was completed so.
+// The outcomes of a batch that was completed in this way.
 std::vector<SettleOutcome> completed_outcomes(std::span<const Settlement> settlements);
 
 }  // namespace horae::postgres

@@ -76,7 +76,7 @@ TEST_F(WholeLeases, MayBelongToSeveralOwners) {
   EXPECT_TRUE(found());
 }
 
-// ---- What has to be looked at with care ----
+// ---- What takes the general path ----
 
 TEST_F(WholeLeases, AreNotFoundWhereATaskIsMissing) {
   for (const std::size_t missing : {0U, 1U, 2U, 3U, 4U}) {

@@ -31,7 +31,7 @@ bool comes_before(const NewEntry& first, const NewEntry& second) {
   return a.max_attempts < b.max_attempts;
 }
 
-// A stored task, as far as a repeated submission asks for it.
+// A stored task, as far as a repeated submission is compared with it.
 struct Present {
   TaskId id;
   std::string digest;
@@ -45,36 +45,132 @@ std::unordered_map<std::int64_t, Present> find_present(Transaction& transaction,
     std::string digest = row.text(13);
     if (row.is_null(13)) {
       // Horae made the id, and there is no key: the row holds all of the request.
-      NewTask asked{.queue = row.text(2),
-                    .priority = row.small(3),
-                    .spec = row.text(4),
-                    .run_at = row.optional_instant(5),
-                    .recurring = row.optional_duration(6),
-                    .max_attempts = row.small(7)};
+      NewTask request{.queue = row.text(2),
+                      .priority = row.small(3),
+                      .spec = row.text(4),
+                      .run_at = row.optional_instant(5),
+                      .recurring = row.optional_duration(6),
+                      .max_attempts = row.small(7)};
       if (!row.is_null(8)) {
-        asked.retry = {static_cast<RetryPolicy::Kind>(row.small(8)), row.duration(9), row.real(10), row.duration(11),
-                       row.real(12)};
+        request.retry = {static_cast<RetryPolicy::Kind>(row.small(8)), row.duration(9), row.real(10), row.duration(11),
+                         row.real(12)};
       }
-      digest = request_digest(asked);
+      digest = request_digest(request);
     }
     present[row.integer(0)] = {row.uuid(1), std::move(digest)};
   }
   return present;
 }
 
+// The tasks that have the ids or keys of a batch already.
+struct Stored {
+  std::vector<std::optional<std::int64_t>> numbers;  // of each submission
+  std::unordered_map<std::int64_t, Present> tasks;
+  Standings standings;
+};
+
+Stored find_stored(Transaction& transaction, std::span<const Submission> submissions, const QueueNumbers& queues) {
+  std::vector<TaskId> ids;
+  std::vector<std::int32_t> key_queues;
+  std::vector<std::string_view> keys;
+  std::vector<std::size_t> key_places;
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    const NewTask& task = submissions[i].task;
+    ids.push_back(submissions[i].id());
+    const auto queue = queues.find(task.queue);
+    if (!task.key || queue == queues.end()) continue;
+    key_queues.push_back(queue->second);
+    keys.push_back(*task.key);
+    key_places.push_back(i);
+  }
+  Stored stored{.numbers = find_numbers(transaction, ids), .tasks = {}, .standings = {}};
+  // The key takes precedence over the id: it names the task that the client means.
+  if (!keys.empty()) {
+    for (const Row row : transaction.run(kFindKeys, Params::of(key_queues, keys))) {
+      stored.numbers[key_places[static_cast<std::size_t>(row.integer(0) - 1)]] = row.integer(1);
+    }
+  }
+  std::vector<std::int64_t> found;
+  for (const auto& number : stored.numbers) {
+    if (number) found.push_back(*number);
+  }
+  stored.tasks = find_present(transaction, found);
+  stored.standings = find_standings(transaction, found);
+  return stored;
+}
+
+// Those of tasks that are not stored are left as they are, except where there may be no further queue. Nothing if a task
+// was purged meanwhile.
+std::optional<std::vector<SubmitOutcome>> outcomes_of_stored(std::span<const Submission> submissions,
+                                                             const QueueNumbers& queues, const Stored& stored) {
+  std::vector<SubmitOutcome> outcomes(submissions.size());
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    const Submission& each = submissions[i];
+    if (!stored.numbers[i]) {
+      if (!queues.contains(each.task.queue)) outcomes[i] = {SubmitOutcome::Kind::kOverLimit, each.id()};
+      continue;
+    }
+    const std::int64_t number = *stored.numbers[i];
+    const auto task = stored.tasks.find(number);
+    if (task == stored.tasks.end()) return std::nullopt;
+    const bool same = task->second.digest == request_digest(each.task);
+    const auto standing = stored.standings.find(number);
+    outcomes[i] = {same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, task->second.id, number,
+                   standing == stored.standings.end() ? Standing().state : standing->second.state};
+  }
+  return outcomes;
+}
+
+// Reserves the keys, and the ids that need it. Waits for transactions that reserve the same ones. False after a failure,
+// or if one of them was reserved meanwhile.
+bool insert_guards(Transaction& transaction, const std::vector<NewEntry>& entries) {
+  std::vector<std::int32_t> queues;
+  std::vector<std::string_view> keys;
+  std::vector<std::int64_t> key_numbers, id_numbers;
+  std::vector<TaskId> ids;
+  std::vector<std::string> digests;
+  digests.reserve(entries.size());  // the blobs point into it
+  std::vector<Blob> key_digests, id_digests;
+  for (const NewEntry& entry : entries) {
+    const NewTask& task = entry.submission->task;
+    if (!task.key && !entry.is_guarded) continue;
+    digests.push_back(request_digest(task));
+    if (task.key) {
+      queues.push_back(entry.queue);
+      keys.push_back(*task.key);
+      key_numbers.push_back(entry.number);
+      key_digests.push_back({digests.back()});
+    }
+    if (entry.is_guarded) {
+      ids.push_back(entry.submission->id());
+      id_numbers.push_back(entry.number);
+      id_digests.push_back({digests.back()});
+    }
+  }
+  if (!keys.empty()) {
+    const Rows inserted = transaction.run(kGuardKeys, Params::of(queues, keys, key_numbers, key_digests));
+    if (transaction.failed() || inserted.affected() < keys.size()) return false;
+  }
+  if (!ids.empty()) {
+    const Rows inserted = transaction.run(kGuardIds, Params::of(ids, id_numbers, id_digests));
+    if (transaction.failed() || inserted.affected() < ids.size()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission> submissions) {
   if (submissions.empty()) return std::vector<SubmitOutcome>();
-  auto entries = prepare_quickly(submissions);
+  auto entries = prepare_new(submissions);
   if (!entries.ok()) return entries.error();
   if (*entries) {
-    auto quick = submit_quickly(**entries);
-    if (!quick.ok()) return quick.error();
-    if (*quick) return std::move(**quick);
+    auto outcomes = insert_new(**entries);
+    if (!outcomes.ok()) return outcomes.error();
+    if (*outcomes) return std::move(**outcomes);
   }
 
-  // With care, in pieces that hold no id and no key twice: a later one sees what an earlier one did.
+  // In pieces that hold no id and no key twice: a later piece sees what an earlier one has stored.
   std::vector<SubmitOutcome> outcomes;
   std::size_t begin = 0;
   while (begin < submissions.size()) {
@@ -87,7 +183,7 @@ Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission>
       ids.insert(each.id());
       if (each.task.key) keys.insert({each.task.queue, *each.task.key});
     }
-    auto piece = submit_with_care(submissions.subspan(begin, end - begin));
+    auto piece = insert_checking_duplicates(submissions.subspan(begin, end - begin));
     if (!piece.ok()) return piece.error();
     std::ranges::move(*piece, std::back_inserter(outcomes));
     begin = end;
@@ -95,7 +191,7 @@ Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission>
   return outcomes;
 }
 
-bool Submitter::is_quick(std::span<const Submission> submissions, const Queues& queues) {
+bool Submitter::are_new(std::span<const Submission> submissions, const Queues& queues) {
   const bool all_new = std::ranges::all_of(submissions, [&](const Submission& each) {
     return !each.task.id && !each.task.key && queues.contains(each.task.queue);
   });
@@ -107,22 +203,23 @@ bool Submitter::is_quick(std::span<const Submission> submissions, const Queues& 
   return std::ranges::all_of(submissions, [&](const Submission& each) { return ids.insert(each.new_id).second; });
 }
 
-// Takes numbers for all, in one piece for each day. Ids that tell an open day go there; all others to today, guarded.
+// Takes numbers for all, in one piece for each day: a task whose id has an open day gets a number of that day, any other
+// one a number of today, and its id is guarded.
 Result<std::vector<NewEntry>> Submitter::number(std::span<const Submission> submissions, const Queues& queues) {
-  std::vector<std::optional<std::int64_t>> told(submissions.size());  // by the ids
+  std::vector<std::optional<std::int64_t>> days(submissions.size());  // of the ids
   std::map<std::int64_t, bool> is_open;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
-    if (!submissions[i].task.id) told[i] = day_in(submissions[i].new_id);
-    if (told[i]) is_open[*told[i]] = false;
+    if (!submissions[i].task.id) days[i] = day_in(submissions[i].new_id);
+    if (days[i]) is_open[*days[i]] = false;
   }
-  const auto look_at_days = [&] {
+  const auto check_days = [&] {
     for (auto& [day, open] : is_open) open = days_.is_open(day);
     return std::ranges::all_of(is_open, [](const auto& day) { return day.second; });
   };
-  // A day that an id tells and that is not open may be a new one. Other ids say nothing about the day.
-  if (!look_at_days() || days_.today() == 0) {
+  // A day that is not open may be a new one.
+  if (!check_days() || days_.today() == 0) {
     if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
-    (void)look_at_days();
+    (void)check_days();
   }
   const std::int64_t today = days_.today();
   std::vector<NewEntry> entries;
@@ -131,12 +228,12 @@ Result<std::vector<NewEntry>> Submitter::number(std::span<const Submission> subm
   for (std::size_t i = 0; i < submissions.size(); ++i) {
     const auto queue = queues.find(submissions[i].task.queue);
     if (queue == queues.end()) continue;
-    const bool goes_there = told[i] && is_open[*told[i]];
+    const bool has_day = days[i] && is_open[*days[i]];
     entries.push_back({.submission = &submissions[i],
                        .place = i,
                        .queue = queue->second,
-                       .day = goes_there ? *told[i] : today,
-                       .is_guarded = !goes_there});
+                       .day = has_day ? *days[i] : today,
+                       .is_guarded = !has_day});
     ++counts[entries.back().day];
   }
   std::ranges::stable_sort(entries, comes_before);
@@ -149,20 +246,20 @@ Result<std::vector<NewEntry>> Submitter::number(std::span<const Submission> subm
   return entries;
 }
 
-Result<std::optional<std::vector<NewEntry>>> Submitter::prepare_quickly(std::span<const Submission> submissions) {
+Result<std::optional<std::vector<NewEntry>>> Submitter::prepare_new(std::span<const Submission> submissions) {
   using Answer = std::optional<std::vector<NewEntry>>;
   std::set<std::string> names;
   for (const Submission& each : submissions) names.insert(each.task.queue);
   const auto queues = names_.find({names.begin(), names.end()});
   if (!queues.ok()) return queues.error();
-  if (!is_quick(submissions, *queues)) return Answer();
+  if (!are_new(submissions, *queues)) return Answer();
   auto entries = number(submissions, *queues);
   if (!entries.ok()) return entries.error();
   if (std::ranges::any_of(*entries, &NewEntry::is_guarded)) return Answer();
   return Answer(std::move(*entries));
 }
 
-Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(const std::vector<NewEntry>& entries) {
+Result<std::optional<std::vector<SubmitOutcome>>> Submitter::insert_new(const std::vector<NewEntry>& entries) {
   using Answer = std::optional<std::vector<SubmitOutcome>>;
   return pool_.transact_in_one_trip<Answer>([&](Transaction& transaction) -> Result<Answer> {
     const Insertion insertion(transaction, entries);
@@ -170,7 +267,7 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::submit_quickly(cons
       if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }
-    insertion.note(known_, floors_);
+    insertion.remember(known_, floors_);
     return Answer(insertion.outcomes());
   });
 }
@@ -202,117 +299,50 @@ Result<Submitter::Queues> Submitter::make_queues(std::span<const Submission> sub
   return queues;
 }
 
-Result<std::vector<SubmitOutcome>> Submitter::submit_with_care(std::span<const Submission> submissions) {
+Result<std::vector<SubmitOutcome>> Submitter::insert_checking_duplicates(std::span<const Submission> submissions) {
   const auto queues = make_queues(submissions);
   if (!queues.ok()) return queues.error();
   for (int i = 0; i < kMostTries; ++i) {
-    auto outcomes = try_with_care(submissions, *queues);
+    auto outcomes = try_to_insert(submissions, *queues);
     if (!outcomes.ok()) return outcomes.error();
     if (*outcomes) return std::move(**outcomes);
     days_.forget();
     if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
   }
   return Error{ErrorCode::kUnavailable,
-               "submit: others store tasks under the same ids or keys again and again; try again later"};
+               "submit: other clients keep storing tasks under the same ids or keys; try again later"};
 }
 
-// Looks up what is there, and stores the rest. Nothing if somebody else stored one of the ids or keys meanwhile.
-Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_with_care(std::span<const Submission> submissions,
+// Looks up what is stored already, and stores the rest. Nothing if another transaction stored one of the ids or keys
+// meanwhile.
+Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_to_insert(std::span<const Submission> submissions,
                                                                            const Queues& queues) {
   using Answer = std::optional<std::vector<SubmitOutcome>>;
   const auto numbered = number(submissions, queues);
   if (!numbered.ok()) return numbered.error();
   return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
-    std::vector<TaskId> ids;
-    std::vector<std::int32_t> key_queues;
-    std::vector<std::string_view> keys;
-    std::vector<std::size_t> key_places;
-    for (std::size_t i = 0; i < submissions.size(); ++i) {
-      const NewTask& task = submissions[i].task;
-      ids.push_back(submissions[i].id());
-      const auto queue = queues.find(task.queue);
-      if (!task.key || queue == queues.end()) continue;
-      key_queues.push_back(queue->second);
-      keys.push_back(*task.key);
-      key_places.push_back(i);
-    }
-    // The key comes first: it names the task that the client means.
-    auto numbers = find_numbers(transaction, ids);
-    if (!keys.empty()) {
-      for (const Row row : transaction.run(kFindKeys, Params::of(key_queues, keys))) {
-        numbers[key_places[static_cast<std::size_t>(row.integer(0) - 1)]] = row.integer(1);
-      }
-    }
-    std::vector<std::int64_t> found;
-    for (const auto& number : numbers) {
-      if (number) found.push_back(*number);
-    }
-    const auto present = find_present(transaction, found);
-    auto standings = find_standings(transaction, found);
+    const Stored stored = find_stored(transaction, submissions, queues);
     if (transaction.failed()) return transaction.failure()->error;
-
-    std::vector<SubmitOutcome> outcomes(submissions.size());
-    for (std::size_t i = 0; i < submissions.size(); ++i) {
-      const Submission& each = submissions[i];
-      if (!numbers[i]) {
-        if (!queues.contains(each.task.queue)) outcomes[i] = {SubmitOutcome::Kind::kOverLimit, each.id()};
-        continue;
-      }
-      const auto stored = present.find(*numbers[i]);
-      if (stored == present.end()) return Answer();  // purged meanwhile
-      const bool same = stored->second.digest == request_digest(each.task);
-      outcomes[i] = {same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, stored->second.id,
-                     *numbers[i], standings[*numbers[i]].state};
-    }
+    Answer outcomes = outcomes_of_stored(submissions, queues, stored);
+    if (!outcomes) return Answer();
     std::vector<NewEntry> entries = *numbered;
-    std::erase_if(entries, [&](const NewEntry& entry) { return numbers[entry.place].has_value(); });
+    std::erase_if(entries, [&](const NewEntry& entry) { return stored.numbers[entry.place].has_value(); });
     if (entries.empty()) {
       if (auto done = transaction.commit(); !done.ok()) return done.error();
-      return Answer(std::move(outcomes));
+      return outcomes;
     }
-
-    // Whoever comes second waits here for the first one, and then looks again.
-    std::vector<std::int32_t> guard_queues;
-    std::vector<std::string_view> guard_keys;
-    std::vector<std::int64_t> key_numbers, id_numbers;
-    std::vector<TaskId> guard_ids;
-    std::vector<std::string> digests;
-    digests.reserve(entries.size());
-    std::vector<Blob> key_digests, id_digests;
-    for (const NewEntry& entry : entries) {
-      const NewTask& task = entry.submission->task;
-      if (!task.key && !entry.is_guarded) continue;
-      digests.push_back(request_digest(task));
-      if (task.key) {
-        guard_queues.push_back(entry.queue);
-        guard_keys.push_back(*task.key);
-        key_numbers.push_back(entry.number);
-        key_digests.push_back({digests.back()});
-      }
-      if (entry.is_guarded) {
-        guard_ids.push_back(entry.submission->id());
-        id_numbers.push_back(entry.number);
-        id_digests.push_back({digests.back()});
-      }
-    }
-    if (!guard_keys.empty()) {
-      const Rows inserted = transaction.run(kGuardKeys, Params::of(guard_queues, guard_keys, key_numbers, key_digests));
+    if (!insert_guards(transaction, entries)) {
       if (transaction.failed()) return transaction.failure()->error;
-      if (inserted.affected() < guard_keys.size()) return Answer();
-    }
-    if (!guard_ids.empty()) {
-      const Rows inserted = transaction.run(kGuardIds, Params::of(guard_ids, id_numbers, id_digests));
-      if (transaction.failed()) return transaction.failure()->error;
-      if (inserted.affected() < guard_ids.size()) return Answer();
+      return Answer();
     }
     const Insertion insertion(transaction, std::move(entries));
     if (auto done = transaction.commit(); !done.ok()) {
       if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }
-    insertion.tell(outcomes);
-    insertion.note(known_, floors_);
-    return Answer(std::move(outcomes));
+    insertion.add_outcomes(*outcomes);
+    insertion.remember(known_, floors_);
+    return outcomes;
   });
 }
 

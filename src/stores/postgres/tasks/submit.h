@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "store/submission.h"
-#include "stores/postgres/layout/days.h"
 #include "stores/postgres/cache/floors.h"
-#include "stores/postgres/tasks/insertion.h"
 #include "stores/postgres/cache/known_tasks.h"
-#include "stores/postgres/connection/pool.h"
 #include "stores/postgres/cache/queue_names.h"
+#include "stores/postgres/connection/pool.h"
+#include "stores/postgres/layout/days.h"
+#include "stores/postgres/tasks/insertion.h"
 
 namespace horae::postgres {
 
-// Threads: any thread at once.
+// Thread-safe.
 class Submitter {
  public:
   Submitter(Pool& pool, QueueNames& names, Days& days, Floors& floors, KnownTasks& known)
@@ -25,24 +25,24 @@ class Submitter {
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions);
 
-  // Numbers for tasks of which nothing has to be looked up, so that an Insertion can store them in one round trip: they
-  // have no key, ids that Horae made just now, and queues that exist. Nothing if they are not all such.
-  Result<std::optional<std::vector<NewEntry>>> prepare_quickly(std::span<const Submission> submissions);
+  // Numbers for tasks that need no look-up, so that an Insertion can store them in one round trip: they have no key, ids
+  // that Horae made just now, and queues that exist. Nothing if any of them is different.
+  Result<std::optional<std::vector<NewEntry>>> prepare_new(std::span<const Submission> submissions);
 
  private:
-  using Queues = std::map<std::string, int, std::less<>>;
+  using Queues = QueueNumbers;
 
-  // Nothing if an id was there already, so that the batch has to be looked at with care.
-  Result<std::optional<std::vector<SubmitOutcome>>> submit_quickly(const std::vector<NewEntry>& entries);
+  // Nothing if an id was stored before, so that duplicates have to be looked up.
+  Result<std::optional<std::vector<SubmitOutcome>>> insert_new(const std::vector<NewEntry>& entries);
 
   // Any tasks that do not share an id or a key among themselves.
-  Result<std::vector<SubmitOutcome>> submit_with_care(std::span<const Submission> submissions);
-  Result<std::optional<std::vector<SubmitOutcome>>> try_with_care(std::span<const Submission> submissions,
+  Result<std::vector<SubmitOutcome>> insert_checking_duplicates(std::span<const Submission> submissions);
+  Result<std::optional<std::vector<SubmitOutcome>>> try_to_insert(std::span<const Submission> submissions,
                                                                   const Queues& queues);
   Result<Queues> make_queues(std::span<const Submission> submissions);
 
   Result<std::vector<NewEntry>> number(std::span<const Submission> submissions, const Queues& queues);
-  bool is_quick(std::span<const Submission> submissions, const Queues& queues);
+  static bool are_new(std::span<const Submission> submissions, const Queues& queues);
 
   Pool& pool_;
   QueueNames& names_;

@@ -28,13 +28,13 @@ struct HeadWish {
   const ClaimWish* wish = nullptr;
   int queue = 0;
   std::int64_t floor = 0;  // begin at this rank
-  std::int64_t most = 0;   // look at so many ranges
+  std::int64_t most = 0;   // how many ranges to lock
 
   // The highest priority of tasks that this transaction made ready in the queue: the floor may lie above them.
   std::optional<std::int16_t> made_ready = {};
 };
 
-// Leased to the one who wished.
+// Leased to the owner of the wish.
 struct TakenRange {
   Range range;
   int attempt = 0;
