@@ -17,7 +17,7 @@ namespace horae {
 struct Change {
   enum class Kind : std::uint8_t {
     kTask,    // `event` happened to `task`, which is in `state` now
-    kTasks,   // `event` happened to `count` tasks that the store does not name, or that nobody needs to know by name
+    kTasks,   // `event` happened to `count` tasks that the store does not name, or whose names no observer needs
     kQueue,   // the settings of `queue` were written; `is_open`: it is not paused
     kClaims,  // claims were allowed (`is_open`) or stopped: from `queue`, or from all queues if that is empty
     kTokens,  // a token was created or revoked
