@@ -48,7 +48,7 @@ test: setup-test ## Run every test (what CI runs)
 	@ctest --preset release
 
 .PHONY: lint
-lint: setup-lint ## Check format, layers, scripts and clang-tidy
+lint: setup-lint ## Check format, layers, words, sizes, scripts and clang-tidy
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
 	@tools/lint.sh
 

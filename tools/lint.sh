@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks format, layers, scripts and, with clang-tidy, the sources. Runs every check before it fails, and names the fixes.
+# Checks format, layers, words, sizes, scripts and, with clang-tidy, the sources. Runs every check before it fails, and names the fixes.
 # clang-tidy skips the tests: it would spend minutes in GoogleTest's and RapidCheck's macros and find nothing. The
 # compilers' warnings cover them.
 #
@@ -122,6 +122,8 @@ tidy() {
 
 check format "make format" format
 check layers "move the code to where it belongs (docs/internals/architecture.md)" tools/check_layers.py
+check words "use the suggested words, or add the line to ALLOWED in tools/check_words.py" tools/check_words.py
+check sizes "split the source or the function" tools/check_sizes.py
 check statements "comment or use each statement (src/stores/statements.h)" tools/check_statements.py
 check "shell scripts" "fix them as shellcheck says" scripts
 check "python scripts" "fix the syntax" python

@@ -18,7 +18,6 @@ bool is_exhausted(const TaskFacts& task) {
   return task.max_attempts > 0 && task.tries + 1 >= task.max_attempts && !HORAE_MUTANT("poison_never_ends");
 }
 
-// The attempt goes on.
 void heartbeat(const TaskFacts& task, const EventFacts& facts, Effect& effect) {
   effect.lease = facts.lease.value_or(task.lease);
   effect.progress = facts.progress;

@@ -28,7 +28,7 @@ struct TaskFacts {
   int max_attempts = 0;               // 0: no limit
   std::optional<Duration> recurring;  // the interval of a recurring task
   RetryPolicy retry;                  // decides an abort only
-  double progress = 0.0;              // goes into the history of a yield and an expiry; decides nothing else
+  double progress = 0.0;              // kept in the history of a yield and an expiry; decides nothing else
   Duration lease = kDefaultLease;     // its length, while running
 };
 

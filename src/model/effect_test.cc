@@ -231,7 +231,7 @@ std::vector<Row> all_rows() {
   return rows;
 }
 
-TEST(Effect, IsAsTheTableSays) {
+TEST(Effect, MatchesTheTable) {
   for (const Row& row : all_rows()) {
     SCOPED_TRACE(row.name);
     EXPECT_EQ(condition_of(row.task, row.event, row.facts), row.condition);

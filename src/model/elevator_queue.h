@@ -30,9 +30,9 @@ struct ChorePosition {
 };
 
 // `Chore` has a member `id` of type ChoreId, unique within the queue. The queue is meant to be short (a node holds no
-// more chores than can start soon), so looking for one walks through it.
+// more chores than can start soon), so a search is linear.
 //
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 template <typename Chore>
 class ElevatorQueue {
  public:

@@ -128,7 +128,7 @@ TEST(ElevatorQueue, ElevatingNothingOrOnlyLevelZeroChangesNothing) {
   EXPECT_EQ(scheduler.picture(), (Picture{{0, {"a", "b"}}}));
 }
 
-TEST(ElevatorQueue, TellsWhereAChoreWaits) {
+TEST(ElevatorQueue, ReportsThePositionOfAChore) {
   ElevatorQueue<Chore> queue;
   queue.push(7, {1, "a"});
   queue.push(3, {2, "b"});

@@ -1,4 +1,4 @@
-// What happened to a task's leases, for people who ask later.
+// What happened to a task's leases.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ enum class HistoryKind : std::uint8_t {
   kYield,       // its owner gave it back
   kTimeout,     // its lease expired
   kRetry,       // its owner aborted it, and it will be tried again
-  kLateResult,  // an owner without a lease brought a result, which was refused
+  kLateResult,  // a result was refused, because its owner no longer held the lease
 };
 
 // The name in JSON's `_typ`: "TaskAssignment", "TaskYield", "TaskTimeout", "TaskRetry", "TaskLateResult".
@@ -36,15 +36,15 @@ struct HistoryEntry {
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
-inline constexpr std::size_t kHistoryFirst = 16;    // how it began
-inline constexpr std::size_t kHistoryNewest = 112;  // how it goes now
+inline constexpr std::size_t kHistoryFirst = 16;    // the oldest entries, which stay
+inline constexpr std::size_t kHistoryNewest = 112;  // the newest entries
 inline constexpr std::size_t kMaxHistory = kHistoryFirst + kHistoryNewest;
 
 // `json` as a detail: whole if it has at most kMaxHistoryDetailBytes, else its beginning as a JSON string that ends in
 // "...".
 std::string history_detail(std::string_view json);
 
-// A list that grows no further than kMaxHistory: the first entries and the newest stay, those between are counted.
+// A bounded list of kMaxHistory entries: the first and the newest are kept, those between are dropped and counted.
 class History {
  public:
   // `omitted` entries were left out elsewhere, by a store that keeps no more than it must.

@@ -40,7 +40,7 @@ TEST(Message, KeepsOtherHeadersByteForByteInTheirOrderAlsoRepeatedOnes) {
   EXPECT_EQ(message.value, "");
 }
 
-TEST(Message, SaysWhichHeaderIsWrong) {
+TEST(Message, NamesTheWrongHeader) {
   EXPECT_EQ(failure({kDeadline}), "header chronosMessageId is missing");
   EXPECT_EQ(failure({kId}), "header chronosDeadline is missing");
   EXPECT_EQ(failure({kId, kId, kDeadline}), "header chronosMessageId is there twice");

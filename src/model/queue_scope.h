@@ -1,4 +1,4 @@
-// Which queues somebody may see and use.
+// Which queues a caller may see and use.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace horae {
 
 inline constexpr std::size_t kMaxPatterns = 16;
 
-// Patterns over names of queues, in which * stands for any characters, also none: "mail", "mail.*", "*".
+// Patterns over names of queues, in which * matches any characters, or none: "mail", "mail.*", "*".
 class QueueScope {
  public:
-  // kRefused for none, too many, or a pattern that is longer than a name or has characters that no name has. The error
-  // names the pattern.
+  // kRefused if there are no patterns or too many, or if one is longer than a queue name or has characters that queue
+  // names do not have. The error names the pattern.
   static Result<QueueScope> of(std::vector<std::string> patterns);
 
   bool allows(std::string_view queue) const;
@@ -34,7 +34,7 @@ class QueueScope {
   std::vector<std::string> patterns_;
 };
 
-// As it goes along with a wish: nothing means all queues. What lies outside a scope does not exist for its holder.
+// The scope of the caller of a request; null allows all queues. A task outside the scope is reported as not found.
 using Scope = std::shared_ptr<const QueueScope>;
 
 inline bool allows(const Scope& scope, std::string_view queue) { return scope == nullptr || scope->allows(queue); }

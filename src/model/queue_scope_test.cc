@@ -67,7 +67,7 @@ TEST(QueueScope, OnlyAStarAloneAllowsAll) {
   EXPECT_FALSE(QueueScope::of({"mail", "m*", "*l"}).value().allows_all());
 }
 
-TEST(QueueScope, RefusesPatternsThatAreNoneAndSaysWhich) {
+TEST(QueueScope, RefusesBadPatternsAndNamesThem) {
   const std::string advice = ": give 1 to 128 letters, digits, '.', '_', '-' or '*'";
   EXPECT_EQ(refusal({"mail", "a b"}), "queue pattern \"a b\"" + advice);
   EXPECT_EQ(refusal({""}), "queue pattern \"\"" + advice);

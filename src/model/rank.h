@@ -1,7 +1,7 @@
-// Order among ready tasks: priority, and ageing that lets nobody starve.
+// Order among ready tasks: priority, with ageing, so that no task starves.
 //
 // A task gains `rate` points of priority for each second that it is ready. All tasks of a queue gain alike, so their
-// order never changes with time, and a number given once, the rank, decides it. See DESIGN section 2.
+// order never changes with time, and a number given once, the rank, decides it.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@ inline constexpr int kMinPriority = 0;
 inline constexpr int kMaxPriority = 255;  // the most urgent
 inline constexpr int kDefaultPriority = 50;
 
-// SHIELD counts the other way round: level 0 comes first.
+// SHIELD's levels are inverted: level 0 comes first.
 constexpr int level_of(int priority) { return kMaxPriority - priority; }
 
 inline constexpr std::int64_t kDefaultAgeingRate = 1;

@@ -121,7 +121,7 @@ ReadyOrder order(const AgeingLife& life, std::int64_t second, int priority, std:
   return {rank_of(life.at(second), second, priority), second, number};
 }
 
-// DESIGN section 2: once a task has been ready for (255 - priority) / rate seconds, nothing that becomes ready later in
+// The ageing bound: once a task has been ready for (255 - priority) / rate seconds, nothing that becomes ready later in
 // its queue is claimed before it. With a changing rate, the lowest one that held in between counts.
 RC_GTEST_PROP(Rank, NothingThatComesAfterTheBoundOvertakes, ()) {
   const auto life = *any_life(1);

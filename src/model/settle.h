@@ -1,4 +1,4 @@
-// Who may end or extend an attempt: the compare in every compare-and-set.
+// Which settlement an attempt accepts: the compare in every compare-and-set.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ std::string_view to_string(Verdict verdict);
 // True where the caller may go on as if its call had succeeded.
 constexpr bool is_success(Verdict verdict) { return verdict == Verdict::kAccepted || verdict == Verdict::kRepeated; }
 
-// How an attempt ended: by which event (complete, abort, yield, release, expire, cancel), and whose it was.
+// How an attempt ended: by which event (complete, abort, yield, release, expire, cancel), and its owner.
 struct AttemptEnd {
   Event event;
   std::string owner;
@@ -34,7 +34,7 @@ struct AttemptEnd {
   friend bool operator==(const AttemptEnd&, const AttemptEnd&) = default;
 };
 
-// What a store knows of a task when it judges.
+// The part of a task that decides a verdict.
 struct Holding {
   State state;
   int attempt = 0;                  // the newest, 0 before the first claim
@@ -46,7 +46,7 @@ struct Holding {
 //   no task                                                      kNotFound
 //   the attempt had ended by the same event and the same owner   kRepeated
 //   the task is cancelled                                        kCancelled
-//   it is running this attempt in the hands of this owner        kAccepted
+//   it is running this attempt for this owner                    kAccepted
 //   it is running, but another attempt or for another owner      kStaleAttempt
 //   it is not running, and an attempt after this one has begun   kStaleAttempt
 //   else                                                         kWrongState

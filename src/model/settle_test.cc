@@ -37,7 +37,7 @@ TEST(Judge, AnotherAttemptOrAnotherOwnerIsStaleWhileTheTaskRuns) {
   }
 }
 
-TEST(Judge, ACancelledTaskSaysSoToEverybody) {
+TEST(Judge, ASettlementOfACancelledTaskIsCancelled) {
   for (const Event event : kSettleEvents) {
     EXPECT_EQ(judge(not_running(State::kCancelled, 1), event, 1, "worker-1"), Verdict::kCancelled);
     EXPECT_EQ(judge(not_running(State::kCancelled, 3), event, 1, "worker-1"), Verdict::kCancelled);

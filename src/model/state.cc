@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::nullopt_t kAbsent = std::nullopt;
 
-// DESIGN section 2 as data. Of two rows for one event and state, the first holds under its condition, the second else.
+// The state table. Of two rows for one event and state, the first holds under its condition, the second else.
 constexpr Transition kTransitions[] = {
     {Event::kSubmit, kAbsent, Condition::kDueLater, State::kScheduled, "durable before it is acknowledged"},
     {Event::kSubmit, kAbsent, Condition::kNone, State::kReady,

@@ -69,7 +69,7 @@ std::optional<State> parse_state(std::string_view text);
 bool is_terminal(State state);
 
 // The state after `event` in `from` under `condition`, or the refusal of the table as refuse() words it. A condition
-// that the event does not know is a bug and stops the program.
+// that the event does not have is a bug and stops the program.
 Result<std::optional<State>> next_state(const Uuid& task, Event event, std::optional<State> from,
                                         Condition condition = Condition::kNone);
 

@@ -23,7 +23,7 @@ std::vector<std::optional<State>> all_places() {
   return places;
 }
 
-// DESIGN section 2, written down a second time on purpose: event, then where it leads from each state ("-": refused).
+// The state table, written down a second time on purpose: event, then where it leads from each state ("-": refused).
 // An event with two ends has them as "usual/under its condition".
 // clang-format off
 constexpr const char* kExpected[][8] = {
@@ -58,7 +58,7 @@ std::string actual(Event event, std::optional<State> from) {
   return text;
 }
 
-TEST(State, EachEventInEachStateLeadsWhereTheDesignSays) {
+TEST(State, EachEventInEachStateLeadsToItsState) {
   ASSERT_EQ(std::size(kExpected), kAllEvents.size());
   for (std::size_t e = 0; e < kAllEvents.size(); ++e) {
     ASSERT_EQ(to_string(kAllEvents[e]), kExpected[e][0]);
@@ -103,7 +103,7 @@ TEST(State, EachRefusalNamesTheTaskItsStateAndTheAllowedStates) {
   EXPECT_EQ(refusals, 2 * (11 * 6 - 14));
 }
 
-TEST(State, AnEventOnATaskThatIsNotThereSaysSo) {
+TEST(State, AnEventOnAMissingTaskIsNotFound) {
   for (const Event event : kAllEvents) {
     if (event == Event::kSubmit) continue;
     const auto outcome = next_state(kTask, event, std::nullopt);

@@ -57,7 +57,7 @@ struct NewTask {
   friend bool operator==(const NewTask&, const NewTask&) = default;
 };
 
-// A task as the store knows it at one moment.
+// A task as stored, at one moment.
 struct Task {
   TaskId id;
   std::int64_t number = 0;  // unique; higher than those of tasks that were submitted by calls before

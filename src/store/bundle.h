@@ -10,7 +10,7 @@
 
 namespace horae {
 
-// What a store is asked for in one call; each list has at most kMaxBatch items, and may be empty.
+// The items of one call of TaskStore::exchange(); each list has at most kMaxBatch items, and may be empty.
 struct Bundle {
   std::span<const Settlement> settlements;
   std::span<const Submission> submissions;

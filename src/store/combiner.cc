@@ -28,7 +28,7 @@ enum class Fit {
   kFull,   // the batch ends before it
 };
 
-// For items that know no reason against each other.
+// For items that may always share a batch.
 struct AnyItems {
   template <typename Item>
   Fit operator()(const Item& /*item*/) const {
@@ -36,8 +36,8 @@ struct AnyItems {
   }
 };
 
-// An attempt that is named twice, as by a heartbeat and the completion that overtakes it, takes its turn. Those behind
-// it do not wait with it: one owner that repeats itself must not hold up the others.
+// An attempt that is named twice, as by a heartbeat and the completion that overtakes it, takes its turn. Items
+// behind it do not wait for it: an owner that repeats itself must not delay other owners.
 class EachAttemptOnce {
  public:
   Fit operator()(const Settlement& settlement) {
@@ -64,9 +64,9 @@ class AtMostTasks {
   explicit AtMostTasks(std::size_t most) : most_(most) {}
 
   Fit operator()(const ClaimWish& wish) {
-    const auto asked = static_cast<std::size_t>(std::max(wish.max, 1));
-    if (tasks_ > 0 && tasks_ + asked > most_) return Fit::kFull;
-    tasks_ += asked;
+    const auto wanted = static_cast<std::size_t>(std::max(wish.max, 1));
+    if (tasks_ > 0 && tasks_ + wanted > most_) return Fit::kFull;
+    tasks_ += wanted;
     return Fit::kJoins;
   }
 
@@ -78,7 +78,7 @@ class AtMostTasks {
 // Which combiner's thread this is, if any.
 thread_local const Combiner* own_combiner = nullptr;
 
-// An answer for which somebody waits.
+// An answer for which a thread waits.
 template <typename Value>
 class Awaited {
  public:
@@ -192,7 +192,7 @@ void Combiner::enqueue_one(LineType Lines::*kind, typename LineType::value_type:
 }
 
 template <typename LineType>
-auto Combiner::ask(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items) {
+auto Combiner::call_and_wait(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items) {
   using Outcomes = std::vector<Result<typename LineType::value_type::Outcome>>;
   HORAE_CHECK(own_combiner != this, "a callback that waits for the combiner would wait for itself");
   Awaited<Outcomes> answer;
@@ -227,29 +227,29 @@ void Combiner::claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTa
 }
 
 Result<SubmitOutcome> Combiner::submit(Submission submission) {
-  return std::move(ask(&Lines::submits, one(std::move(submission))).front());
+  return std::move(call_and_wait(&Lines::submits, one(std::move(submission))).front());
 }
 Result<SettleOutcome> Combiner::settle(Settlement settlement) {
-  return std::move(ask(&Lines::settles, one(std::move(settlement))).front());
+  return std::move(call_and_wait(&Lines::settles, one(std::move(settlement))).front());
 }
 Result<CancelOutcome> Combiner::cancel(CancelWish wish) {
-  return std::move(ask(&Lines::cancels, one(std::move(wish))).front());
+  return std::move(call_and_wait(&Lines::cancels, one(std::move(wish))).front());
 }
 Result<std::vector<LeasedTask>> Combiner::claim(ClaimWish wish) {
-  return std::move(ask(&Lines::claims, one(std::move(wish))).front());
+  return std::move(call_and_wait(&Lines::claims, one(std::move(wish))).front());
 }
 
 std::vector<Result<SubmitOutcome>> Combiner::submit(std::vector<Submission> submissions) {
-  return ask(&Lines::submits, std::move(submissions));
+  return call_and_wait(&Lines::submits, std::move(submissions));
 }
 std::vector<Result<SettleOutcome>> Combiner::settle(std::vector<Settlement> settlements) {
-  return ask(&Lines::settles, std::move(settlements));
+  return call_and_wait(&Lines::settles, std::move(settlements));
 }
 std::vector<Result<CancelOutcome>> Combiner::cancel(std::vector<CancelWish> wishes) {
-  return ask(&Lines::cancels, std::move(wishes));
+  return call_and_wait(&Lines::cancels, std::move(wishes));
 }
 std::vector<Result<std::vector<LeasedTask>>> Combiner::claim(std::vector<ClaimWish> wishes) {
-  return ask(&Lines::claims, std::move(wishes));
+  return call_and_wait(&Lines::claims, std::move(wishes));
 }
 
 // ---- Rounds ----
@@ -270,16 +270,16 @@ bool Combiner::wait_for_work() {
   if (!waiting_.empty()) return true;
   std::unique_lock lock(mutex_);
   has_work_.wait(lock, [this] { return !running_ || !arrived_.empty(); });
-  wait_for_the_others(lock);
+  wait_for_the_crowd(lock);
   last_round_ = pending_;
   return !arrived_.empty();
 }
 
-void Combiner::wait_for_the_others(std::unique_lock<std::mutex>& lock) {
+void Combiner::wait_for_the_crowd(std::unique_lock<std::mutex>& lock) {
   if (last_round_ < kCrowd || pending_ >= last_round_ || !running_) return;
   lock.unlock();
-  Waker nobody;  // each of them would ring the bell
-  (void)nobody.wait(SystemClock().now() + kMoment);
+  Waker timer;  // never notified: each arriving call would wake it
+  (void)timer.wait(SystemClock().now() + kMoment);
   lock.lock();
 }
 

@@ -23,38 +23,38 @@ struct CombinerOptions {
   std::size_t max_batch = kMaxBatch;  // items of one store call, and tasks that the claims of one call may lease
 };
 
-// Stands between callers and a TaskStore. A commit to disk costs the same for one item as for hundreds, so while one
-// commit is under way the calls that arrive gather, and the next commit takes them all.
+// Batches calls to a TaskStore. A commit to disk costs the same for one item as for hundreds, so while one
+// commit is under way, arriving calls gather, and the next commit takes them all.
 //
-// Callers who were answered together often come again together. So after a round of many items the next one waits a
-// moment for those who are not back yet, rather than commit for the first of them alone.
+// Callers that were answered together often call again together. So after a round of many items the next round waits a
+// moment for those that have not called yet, rather than commit for the first of them alone.
 //
 // One thread runs rounds. A round takes what has arrived, of each kind up to max_batch items in the order of arrival;
-// the rest goes with the next round. Settles, submits and claims that wait together share one commit
+// the rest is for the next round. Settles, submits and claims that wait together share one commit
 // (TaskStore::exchange()). With cancels, which are rare, each kind has a store call of its own: settles first, because
 // they end what running tasks hold; then submits and cancels; claims last, so that they see the newest tasks and none
-// that was just cancelled. The claims of one round ask for at most max_batch tasks together (a single claim always
-// fits), because they are leased in one transaction that others wait for.
+// that was just cancelled. The claims of one round are for at most max_batch tasks together (a single claim always
+// fits), because they are leased in one transaction, which delays all other calls.
 //
 // Answers: each call is answered exactly once, after the store has made it durable, or by an error:
 //   kUnavailable  the store was away, and the outcome is unknown for all items of that store call: repeat with the same
 //                 ids and tokens. Or this combiner is not running (stopping, stopped, never started); nothing was done.
 //   kOverLimit    max_pending would be passed; nothing was done.
-//   others        what the store has against this item; nothing was done. A store refuses a whole batch for one bad
-//                 item, so a refused batch is halved until that item is alone; the others are not harmed. This costs
-//                 some twenty store calls for an item in a thousand: check items first (check_new_task(), ...).
+//   any other     the store refused this item; nothing was done. A store refuses a whole batch for one bad
+//                 item, so a refused batch is halved until that item is alone; the other items are not affected. This
+//                 costs some twenty store calls for an item in a thousand: check items first (check_new_task(), ...).
 //
 // Order: a call that is made after another was answered comes after it. Settlements of one (task, attempt) are taken in
 // the order of their calls, one in each store call. Nothing else is promised for calls that are under way together;
 // submissions that share an id or a key may well meet in one store call, which answers them one by one.
 //
-// A batch of a caller is a number of items with one answer: they may be taken together with the items of others, or in
-// several store calls, and each has its own outcome, in the order of the items.
+// A batch of a caller is several items with one answer: they may share store calls with the items of other callers, or
+// be split over several store calls, and each has its own outcome, in the order of the items.
 //
-// Threads: every member may be called from any thread at once; the destructor by one, after the others have left.
+// Thread-safe; the destructor must run after all other calls have returned.
 // Callbacks run on the combiner's thread, or before the call returns on the caller's if it is refused at once (not
-// running, over the limit, no items). No lock of ours is held. All calls wait while a callback runs, so it hands on its
-// work and returns; it may make calls with callbacks, but not blocking ones, and it does not throw.
+// running, over the limit, no items). No lock of the combiner is held. All calls wait while a callback runs, so it must
+// hand on its work and return; it may make calls with callbacks, but not blocking ones, and must not throw.
 //
 // A crash loses calls that were not answered, or their answers.
 class Combiner {
@@ -107,7 +107,7 @@ class Combiner {
     AllDone<Outcome> done;
   };
 
-  // Where the outcome of one item goes.
+  // The place of the outcome of one item.
   template <typename Outcome>
   struct Reply {
     std::shared_ptr<Call<Outcome>> call;
@@ -125,7 +125,7 @@ class Combiner {
   template <typename Item, typename Outcome>
   using Line = std::deque<Entry<Item, Outcome>>;
 
-  // What goes to the store in one call, and where the outcomes go.
+  // The items of one store call, and the places of their outcomes.
   template <typename Item, typename Outcome>
   struct Batch {
     std::vector<Item> items;
@@ -148,12 +148,12 @@ class Combiner {
   void enqueue_one(LineType Lines::*kind, typename LineType::value_type::Item item,
                    Done<typename LineType::value_type::Outcome> done);
   template <typename LineType>
-  auto ask(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items);
+  auto call_and_wait(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items);
   Result<void> admit(std::size_t count) const;  // with mutex_ held
 
   void run();
   bool wait_for_work();
-  void wait_for_the_others(std::unique_lock<std::mutex>& lock);
+  void wait_for_the_crowd(std::unique_lock<std::mutex>& lock);
   template <typename LineType>
   LineType& gather(LineType Lines::*kind);
   template <typename LineType, typename Rule>

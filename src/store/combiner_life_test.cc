@@ -109,7 +109,7 @@ TEST(Combiner, MayBeStoppedWithoutAStartAndStartedAfterAStop) {
   EXPECT_TRUE(combiner.submit(submission("a")).ok());
 }
 
-// Calls until it is told that the combiner has begun to stop.
+// Calls until an answer says that the combiner has begun to stop.
 void wait_until_it_refuses(Combiner& combiner) {
   const auto refused = std::make_shared<std::atomic<bool>>(false);
   while (!*refused) {
@@ -177,7 +177,7 @@ TEST(Combiner, ACallbackMayCallAgain) {
     world.submit("b");
     world.settle(1, 1, "c");
   });
-  world.store.wait_until_somebody_is_inside();
+  world.store.wait_until_a_call_is_inside();
   world.store.open_gate();
   while (world.answers.all().size() < 2) std::this_thread::yield();
 

@@ -32,7 +32,7 @@ TEST(Combiner, AnswersOnlyAfterTheCommit) {
   World world;
   world.store.close_gate();
   world.submit("a");
-  world.store.wait_until_somebody_is_inside();
+  world.store.wait_until_a_call_is_inside();
   EXPECT_THAT(world.answers.all(), IsEmpty());
 
   world.finish();

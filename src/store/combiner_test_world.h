@@ -1,4 +1,4 @@
-// What the tests of the combiner share: a store that fails and waits when told to.
+// What the tests of the combiner share: a store that fails and waits on demand.
 #pragma once
 
 #include <condition_variable>
@@ -56,7 +56,7 @@ class FakeStore final : public TaskStore {
     changed_.notify_all();
   }
 
-  void wait_until_somebody_is_inside() {
+  void wait_until_a_call_is_inside() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return inside_; });
   }
@@ -177,7 +177,7 @@ inline std::vector<Submission> submissions(int count) {
   return items;
 }
 
-// What callbacks were told, as text: "ok", "refused: because of c".
+// The answers that callbacks got, as text: "ok", "refused: because of c".
 class Answers {
  public:
   template <typename Outcome>
@@ -230,7 +230,7 @@ struct World {
   void hold() {
     store.close_gate();
     combiner.claim(claim_wish("first"), [](const auto& /*tasks*/) {});
-    store.wait_until_somebody_is_inside();
+    store.wait_until_a_call_is_inside();
   }
 
   // Lets all go on, and waits until all is answered.
@@ -239,7 +239,7 @@ struct World {
     combiner.stop();
   }
 
-  // What the store was asked after the first claim.
+  // The calls of the store after the first claim.
   std::vector<std::string> calls() const {
     auto calls = store.calls();
     if (!calls.empty() && calls.front() == "claim first") calls.erase(calls.begin());

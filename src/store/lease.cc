@@ -56,7 +56,7 @@ Result<void> check_no_repetition(std::vector<std::string> queues) {
   return refused(fmt::format("queues: {} is named twice; name each queue once", *twice));
 }
 
-// How the task stands: "attempt 3 is running on worker-9, whose lease ends at 2026-11-16T02:14:17Z"
+// The state of the task: "attempt 3 is running on worker-9, whose lease ends at 2026-11-16T02:14:17Z"
 std::string present_state(const SettleOutcome& outcome) {
   const std::string_view state = to_string(*outcome.state);
   if (outcome.attempt == 0) return fmt::format("the task is {}, and no attempt has begun", state);

@@ -1,4 +1,4 @@
-// Claiming tasks, and what an owner may say about a task that it holds.
+// Claims, settlements and cancels: what a caller passes, and the outcome.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +23,20 @@ inline constexpr std::size_t kMaxReasonBytes = 1 << 10;
 inline constexpr std::size_t kMaxErrors = 16;
 inline constexpr std::size_t kMaxErrorBytes = 1 << 16;  // of all errors of one abort together
 
-// How long a store knows that a token has served its claim, at least; see TaskStore::claim().
+// How long a store remembers, at least, that a token has served its claim; see TaskStore::claim().
 inline constexpr Duration kTokenMemory = std::chrono::hours(24);
 
-// Somebody who would like tasks to run.
+// A request of one owner for tasks to run.
 struct ClaimWish {
   std::string owner;                // "worker-7"; unique for each start of a worker
   std::vector<std::string> queues;  // 1 to kMaxQueuesOfAClaim, without repetition
   int max = 1;                      // 1 to kMaxBatch
   Uuid token;                       // made by the caller for this one claim; see TaskStore::leases_of()
   Duration lease = kDefaultLease;   // kMinLease to kMaxLease
-  bool once = false;                // the wish may be repeated, here and elsewhere; see TaskStore::claim()
+  bool once = false;                // idempotent by its token, on all nodes; see TaskStore::claim()
 };
 
-// A task in the hands of its owner. `attempt` is the fencing token: hand it to whatever the task writes to.
+// A task that its owner runs. `attempt` is the fencing token: pass it to whatever the task writes to.
 struct LeasedTask {
   TaskId id;
   std::int64_t number = 0;
@@ -50,7 +50,7 @@ struct LeasedTask {
   friend bool operator==(const LeasedTask&, const LeasedTask&) = default;
 };
 
-// What an owner says about one attempt. Which fields count depends on the event:
+// What an owner reports of one attempt. Which fields count depends on the event:
 //   kHeartbeat  lease, progress and checkpoint, each if given
 //   kComplete   result
 //   kAbort      errors (at least one), chance
@@ -59,7 +59,7 @@ struct LeasedTask {
 struct Settlement {
   Event event = Event::kHeartbeat;
   TaskId id;
-  std::int64_t number = 0;  // of the LeasedTask if the caller still knows it, else 0; only saves a look-up
+  std::int64_t number = 0;  // of the LeasedTask if the caller still has it, else 0; only saves a look-up
   int attempt = 0;
   std::string owner;
   std::optional<Duration> lease;  // from now on; nothing: as long as it was given or extended for last
@@ -69,10 +69,10 @@ struct Settlement {
   std::vector<TaskError> errors;
   double chance = 0.0;     // uniform in [0, 1): the jitter of a retry
   Scope scope;             // of the caller: a task outside is not found
-  std::string queue = {};  // of the task if the caller knows it: for observers of the store, which does not read it
+  std::string queue = {};  // of the task if the caller has it: for observers of the store, which does not read it
 };
 
-// What became of a settlement, and how the task stands now.
+// The verdict on a settlement, and the state of the task now.
 struct SettleOutcome {
   Verdict verdict = Verdict::kNotFound;
   std::optional<State> state;            // after the call; nothing for kNotFound
@@ -105,7 +105,7 @@ Result<void> check_claim_wish(const ClaimWish& wish);
 Result<void> check_settlement(const Settlement& settlement);
 Result<void> check_cancel_wish(const CancelWish& wish);
 
-// Why a settlement was not taken, for the worker's log: which task and attempt, who holds it now, and what to do. The
+// Why a settlement was refused, for the worker's log: which task and attempt, its present owner, and what to do. The
 // verdict is neither kAccepted nor kRepeated.
 Error settle_error(const Settlement& settlement, const SettleOutcome& outcome);
 Error cancel_error(const CancelWish& wish, const CancelOutcome& outcome);

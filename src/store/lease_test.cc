@@ -141,7 +141,7 @@ TEST(Settlement, OnlyAHeartbeatNeedsALease) {
   }
 }
 
-TEST(Settlement, AnAbortSaysWhyInOneToSixteenErrors) {
+TEST(Settlement, AnAbortHasOneToSixteenErrors) {
   const auto with_errors = [](std::size_t count) {
     return settlement_refusal(Event::kAbort,
                               [count](Settlement& settlement) { settlement.errors.assign(count, {.code = "e"}); });
@@ -201,7 +201,7 @@ std::string conflict(const Error& error) {
   return error.message;
 }
 
-TEST(SettleError, NamesWhoHoldsTheTaskNowAndKeepsTheLateResult) {
+TEST(SettleError, NamesThePresentOwnerAndTheKeptResult) {
   const SettleOutcome outcome{.verdict = Verdict::kStaleAttempt,
                               .state = State::kRunning,
                               .attempt = 3,
@@ -215,14 +215,14 @@ TEST(SettleError, NamesWhoHoldsTheTaskNowAndKeepsTheLateResult) {
             "on worker-9, whose lease ends at 2026-11-16T02:14:17Z. Stop this run.");
 }
 
-TEST(SettleError, SaysThatALaterAttemptHasEnded) {
+TEST(SettleError, ReportsThatALaterAttemptHasEnded) {
   const SettleOutcome outcome{.verdict = Verdict::kStaleAttempt, .state = State::kCompleted, .attempt = 3};
   EXPECT_EQ(conflict(settle_error(good_settlement(Event::kAbort), outcome)),
             "task 0190f7c2-0a1b-7c3d-8e4f-0123456789ab: cannot abort attempt 2 of worker-7: the task is completed, and "
             "attempt 3 was the last one. Stop this run; its result is kept in the history.");
 }
 
-TEST(SettleError, SaysThatTheTaskWasCancelled) {
+TEST(SettleError, ReportsThatTheTaskWasCancelled) {
   const SettleOutcome outcome{.verdict = Verdict::kCancelled, .state = State::kCancelled, .attempt = 2};
   EXPECT_EQ(conflict(settle_error(good_settlement(Event::kYield), outcome)),
             "task 0190f7c2-0a1b-7c3d-8e4f-0123456789ab: cannot yield attempt 2 of worker-7: the task was cancelled. "
@@ -246,7 +246,7 @@ TEST(SettleError, PromisesNothingForAnAttemptThatNeverBegan) {
             "and no attempt has begun; it would have to be running. Stop this run.");
 }
 
-TEST(SettleError, SaysThatThereIsNoSuchTask) {
+TEST(SettleError, ReportsAMissingTask) {
   const Error error = settle_error(good_settlement(Event::kComplete), {.verdict = Verdict::kNotFound});
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
   EXPECT_EQ(error.message,
@@ -268,7 +268,7 @@ TEST(CancelError, NamesTheStateAndTheAllowedOnes) {
             "ready or running");
 }
 
-TEST(CancelError, SaysThatThereIsNoSuchTask) {
+TEST(CancelError, ReportsAMissingTask) {
   const Error error = cancel_error({.id = id()}, {.verdict = Verdict::kNotFound});
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
   EXPECT_EQ(error.message,

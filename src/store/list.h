@@ -15,7 +15,7 @@ namespace horae {
 
 inline constexpr int kMaxPage = 1'000;
 inline constexpr int kDefaultPage = 100;
-inline constexpr std::size_t kMaxExamined = 10'000;  // tasks that one page looks at
+inline constexpr std::size_t kMaxExamined = 10'000;  // tasks that one page reads
 inline constexpr std::size_t kMaxPageBytes =
     8 << 20;  // of specs, results and checkpoints in one page; one task always fits
 inline constexpr Duration kMaxOwnerWindow = std::chrono::hours(24);
@@ -42,8 +42,8 @@ struct ListQuery {
   Scope scope;                            // of the caller: tasks outside are not in the list
 };
 
-// Some tasks, without their history. A page may be short, even empty, and still have a next one, because it looks at
-// kMaxExamined tasks at most.
+// Some tasks, without their history. A page may be short, even empty, and still have a next one, because it reads at
+// most kMaxExamined tasks.
 struct Page {
   std::vector<Task> tasks;
   std::string next;  // empty after the last page

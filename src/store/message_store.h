@@ -15,8 +15,8 @@
 
 namespace horae {
 
-// Which node took on a message, and when. Both are compared before a message is removed or reset, so that nobody
-// touches a message that has come again under the same id meanwhile.
+// Which node took on a message, and when. Both are compared before a message is removed or reset, so that a message
+// that has been submitted again under the same id is left alone.
 struct Readying {
   std::string id;
   Instant readied_at;

@@ -68,7 +68,7 @@ Result<MigrationReport> migrate(MigrationTarget& target, std::span<const Migrati
 
   if (auto locked = target.lock(); !locked.ok()) return locked.error();
   const Unlocker unlocker(target);
-  // Somebody may have migrated while we waited for the lock.
+  // Another node may have migrated while this one waited for the lock.
   Result<MigrationReport> report = plan(target, migrations);
   if (!report.ok()) return report;
   if (auto applied = apply_all(target, *report); !applied.ok()) return applied.error();

@@ -1,6 +1,6 @@
-// Bringing a database to the layout that this version of Horae knows: numbered SQL files, one runner for all stores.
+// Brings a database to the schema of this version of Horae: numbered SQL files, one runner for all stores.
 //
-// A migration that was shipped is never edited: a database that has it will not run it again. Add the next number.
+// A released migration is never edited, because a database that has it does not run it again. Add the next number.
 #pragma once
 
 #include <span>
@@ -25,12 +25,12 @@ class MigrationTarget {
  public:
   virtual ~MigrationTarget() = default;
 
-  // Waits until nobody else migrates this database; many nodes may start at once. The lock ends with unlock(), and with
-  // the connection if the process dies.
+  // Waits until no other node migrates this database; many nodes may start at once. The lock is released by unlock(),
+  // and with the connection if the process dies.
   virtual Result<void> lock() = 0;
   virtual void unlock() = 0;
 
-  // Of the newest migration that was applied; 0 for an empty database. Changes nothing, also in an empty one.
+  // Of the newest migration that was applied; 0 for an empty database. Read-only.
   virtual Result<int> version() = 0;
 
   // Runs the SQL and sets version() to that of the migration, in one transaction: after a failure or a crash, neither
@@ -40,7 +40,7 @@ class MigrationTarget {
 
 struct MigrationReport {
   int from = 0;                  // the version that was found
-  int to = 0;                    // the newest that this program knows: the one that holds now, or would
+  int to = 0;                    // the newest version of this program, which the database has now, or would have
   std::vector<Migration> steps;  // what was applied, or would be, in order; empty if the database is up to date
 };
 
@@ -48,7 +48,7 @@ struct MigrationReport {
 // with `dry_run` none is, and the report says what would be done. `migrations` are numbered from 1 without gaps.
 //
 // kRefused if the database is newer than this program; nothing was done. If a migration fails, its error says at which
-// version the database is left: those before it stay applied, and the next run goes on from there.
+// version the database is left: those before it stay applied, and the next run continues from there.
 Result<MigrationReport> migrate(MigrationTarget& target, std::span<const Migration> migrations, bool dry_run = false);
 
 }  // namespace horae

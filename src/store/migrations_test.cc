@@ -34,7 +34,7 @@ struct FakeDatabase {
   std::vector<std::string> applied;  // guarded by mutex; the SQL
 };
 
-// One node's way to it; writes down what it is asked.
+// One node's connection to it; records the calls.
 class FakeTarget final : public MigrationTarget {
  public:
   explicit FakeTarget(FakeDatabase& database) : database_(database) {}
@@ -115,7 +115,7 @@ TEST_F(Migrate, LeavesADatabaseAloneThatLacksNothing) {
   EXPECT_THAT(target_.steps, ElementsAre("version"));
 }
 
-TEST_F(Migrate, ADryRunSaysWhatWouldBeDoneAndChangesNothing) {
+TEST_F(Migrate, ADryRunReportsTheStepsAndChangesNothing) {
   database_.version = 1;
   const auto report = migrate(target_, kThree, true);
 
@@ -160,7 +160,7 @@ TEST_F(Migrate, RefusesIfANewerNodeWasFasterAndUnlocks) {
   EXPECT_THAT(target_.steps, ElementsAre("version", "lock", "version", "unlock"));
 }
 
-TEST_F(Migrate, AFailureStopsThereAndSaysWhereTheDatabaseIsLeft) {
+TEST_F(Migrate, AFailureStopsAndReportsTheVersion) {
   target_.fails_at = 2;
   target_.fault = Error{ErrorCode::kInternal, "near \"CREAT\": syntax error"};
   const auto report = migrate(target_, kThree);
@@ -177,7 +177,7 @@ TEST_F(Migrate, AFailureStopsThereAndSaysWhereTheDatabaseIsLeft) {
   EXPECT_THAT(database_.applied, ElementsAre("CREATE a", "CREATE b", "CREATE c"));
 }
 
-TEST_F(Migrate, SaysThatTheOutcomeIsUnknownIfTheDatabaseGoesAway) {
+TEST_F(Migrate, ReportsAnUnknownOutcomeIfTheDatabaseIsLost) {
   target_.fails_at = 1;
   target_.fault = Error{ErrorCode::kUnavailable, "server closed the connection"};
   const auto report = migrate(target_, kThree);
@@ -188,7 +188,7 @@ TEST_F(Migrate, SaysThatTheOutcomeIsUnknownIfTheDatabaseGoesAway) {
             "it again)");
 }
 
-TEST_F(Migrate, PassesOnWhatTheDatabaseSays) {
+TEST_F(Migrate, PassesOnTheErrorOfTheDatabase) {
   target_.lock_fault = Error{ErrorCode::kUnavailable, "locked"};
   EXPECT_EQ(migrate(target_, kThree).error(), *target_.lock_fault);
   EXPECT_THAT(target_.steps, ElementsAre("version", "lock"));

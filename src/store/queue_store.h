@@ -1,4 +1,4 @@
-// Queues, their settings and counts, and what is said to the whole cluster.
+// Queues with their settings and counts, the switch of the scheduler, and worker ids.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct QueueList {
 // kRefused for a rate or a retention out of range.
 Result<void> check_queue_change(const QueueChange& change);
 
-// Threads, durability, time: as TaskStore says.
+// Thread safety, durability and time: as in TaskStore.
 class QueueStore {
  public:
   virtual ~QueueStore() = default;
@@ -66,12 +66,12 @@ class QueueStore {
   // kMaxQueues. A changed ageing rate leaves the ranks that were given valid (see model/rank.h).
   virtual Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) = 0;
 
-  // Starts or stops claims in all queues, for all nodes, until the opposite is said. True if that was a change.
+  // Starts or stops claims in all queues, for all nodes, until called again. True if that was a change.
   virtual Result<bool> set_scheduler_running(bool running) = 0;
   virtual Result<bool> scheduler_running() = 0;
 
   // Those of these queues of which claims give nothing at present: all while the scheduler is stopped, else the paused
-  // ones. Cheap, for those who hold tasks ahead of their start.
+  // ones. Cheap, for callers that hold tasks ahead of their start.
   virtual Result<std::vector<std::string>> closed(std::span<const std::string> queues) = 0;
 
   // "worker-N", with an N that was never given before.

@@ -61,7 +61,7 @@ std::string sha256(std::string_view bytes) {
   return {reinterpret_cast<const char*>(digest.data()), kDigestBytes};
 }
 
-// A client that gave both a key and an id may clash by either; the id of the stored task tells.
+// A submission with both a key and an id may conflict by either; the id of the stored task shows by which.
 bool is_clash_of_keys(const Submission& submission, const SubmitOutcome& outcome) {
   return submission.task.key && (!submission.task.id || outcome.id != *submission.task.id);
 }

@@ -1,4 +1,4 @@
-// Submitting tasks: what goes into the store and what comes back.
+// Submissions: what a caller passes, and the outcome.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace horae {
 inline constexpr std::size_t kMaxBatch = 1'000;    // items of one call, of any kind
 inline constexpr std::size_t kMaxQueues = 10'000;  // a submit that would make one more is refused
 
-// The lease under which a task begins, for those who run it themselves: it is submitted and claimed in one, whether its
-// queue is paused or not, so nobody else ever gets its first attempt.
+// The lease under which a task begins, for a caller that runs it itself: the task is submitted and claimed at once,
+// whether its queue is paused or not, so no other owner ever gets its first attempt.
 struct Start {
   std::string owner;
   Uuid token;
   Duration lease = kDefaultLease;
 };
 
-// A task as the client asked for it, and the id that it gets if the client named none. The caller makes `new_id` once
-// and repeats it when it repeats the call: that is how a submit whose reply was lost is recognised.
+// A task as the client requested it, and its id if the client gave none. The caller makes `new_id` once and repeats it
+// with the call: by it a submit whose reply was lost is recognised.
 struct Submission {
   NewTask task;
   TaskId new_id;

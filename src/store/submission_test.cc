@@ -59,7 +59,7 @@ TEST(SubmitError, ShowsALongKeyWhole) {
   EXPECT_EQ(conflict({.key = key, .queue = "mail"}, other_id()).find("key \"" + key + "\" in queue mail: "), 0U);
 }
 
-TEST(SubmitError, SaysThatThereAreTooManyQueues) {
+TEST(SubmitError, ReportsTooManyQueues) {
   const Error error = submit_error({.task = {.queue = "mail"}, .new_id = an_id()},
                                    {.kind = SubmitOutcome::Kind::kOverLimit, .id = an_id()});
   EXPECT_EQ(error.code, ErrorCode::kOverLimit);
@@ -159,7 +159,7 @@ TEST(RequestDigest, StaysTheSameInAllVersionsBecauseItIsStored) {
   EXPECT_EQ(hex, "3561f095dbb6f4160f491320fa4d0588");
 }
 
-TEST(RequestDigest, TellsWhereOneFieldEndsAndTheNextBegins) {
+TEST(RequestDigest, SeparatesItsFields) {
   EXPECT_NE(request_digest({.key = "ab", .queue = "c"}), request_digest({.key = "a", .queue = "bc"}));
   EXPECT_NE(request_digest({.key = "", .queue = "q"}), request_digest({.queue = "q"}));
 }

@@ -18,17 +18,17 @@
 
 namespace horae {
 
-// What a promoter did, and when it is worth looking again.
+// What a promoter did, and when to call again.
 struct PromoteOutcome {
   std::size_t promoted = 0;
   std::vector<std::string> queues;  // that got ready tasks, without repetition
   std::optional<Duration> next_in;  // until the next one is due; zero if more are due now; nothing if none is scheduled
 };
 
-// The monitor's view: is anybody running, and when did somebody last look?
+// The monitor's view: whether tasks are running, and when a monitor last checked.
 struct Watch {
   Instant now;                   // the store's clock
-  std::optional<Instant> stamp;  // when a monitor last stamped; nothing if none ever did
+  std::optional<Instant> stamp;  // when a monitor last stamped; nothing if that never happened
   bool has_leases = false;
   std::optional<Duration> next_expiry_in;  // until the first lease ends; zero if one has; nothing without leases
 };
@@ -53,7 +53,7 @@ struct ExpireOutcome {
   enum class Kind {
     kDone,        // the stamp is set to now; `expired` is what was overdue, `max` at most
     kStampMoved,  // another monitor stamped since the look: look again
-    kTooOld,      // nobody had stamped for longer than `silence` (or ever, while leases exist): extend the leases first
+    kTooOld,      // the stamp was older than `silence` (or missing, while leases exist): extend the leases first
   };
   Kind kind = Kind::kDone;
   std::vector<ExpiredLease> expired;
@@ -64,7 +64,7 @@ struct PurgeOutcome {
   bool more = false;  // there is more to purge now
 };
 
-// Threads: every member may be called from any thread at once.
+// Thread-safe.
 //
 // Durability: what a call reports is committed and survives a crash of anything. kUnavailable means that the store is
 // away or busy and that the outcome of the call is unknown: call again with the same ids and tokens, and what had
@@ -97,37 +97,35 @@ class TaskStore {
   // one batch, and while an earlier one is still under way. The first that finds something gets it. Those that come
   // while it is at work wait for it, and they and all later ones get what is still leased under the token, by number,
   // and nothing new, whatever `max` and queues they name: that may be nothing, and it is given also from paused queues
-  // and while the scheduler is stopped. A wish that finds nothing leaves no trace: a long poll asks again with the same
+  // and while the scheduler is stopped. A wish that finds nothing leaves no trace: a long poll repeats it with the same
   // token. A token is known for kTokenMemory after its claim, and as long as something is leased under it; then purge()
-  // may forget it. Nobody uses one token with `once` and without.
+  // may forget it. Do not use one token both with `once` and without.
   virtual Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) = 0;
 
   // The tasks that are still leased under a claim's token: what became of a claim that was answered by kUnavailable. In
   // the order of their numbers. A task that was settled or expired since is not among them.
   virtual Result<std::vector<LeasedTask>> leases_of(const Uuid& token) = 0;
 
-  // Which of these tokens have served a claim with `once`, and are known: one answer for each, in order. Whoever waits
-  // with such a token waits in vain, and gets all there is by one more claim.
+  // Which of these tokens have served a claim with `once`, and are known: one answer for each, in order. A caller
+  // that waits with such a token gets nothing new: one more claim returns all there is.
   virtual Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) = 0;
 
-  // Heartbeats, completions, aborts, yields and releases; one outcome for each, by the rules of judge(). Effects as in
-  // the state table (model/state.h); beyond it:
+  // Heartbeats, completions, aborts, yields and releases; one outcome for each, by the rules of judge(). An accepted one
+  // changes what effect_of() says (model/effect.h):
   //   kHeartbeat  lease_expires = now + lease
   //   kComplete   of a recurring task: the next turn is due at now + recurring; progress 0, no checkpoint, tries 0; the
-  //   result is kept
-  //               and shown until the next one
+  //               result is kept and shown until the next one
   //   kAbort      that is retried: due after retry_delay(policy, tries + 1, max_attempts, chance); progress 0,
-  //   checkpoint kept; its
-  //               errors go to the history (TaskRetry); at the end of a recurrence or of the tries: aborted, with its
-  //               errors
-  //   kYield      the progress given with it, or else the last one, goes to the history
-  //   kRelease    the assignment is taken out of the history again
+  //               checkpoint kept; its errors are kept in the history (TaskRetry); at the end of a recurrence or of the
+  //               tries: aborted, with its errors
+  //   kYield      the progress given with it, or else the last one, is kept in the history
+  //   kRelease    the assignment is removed from the history
   // A complete or abort that is refused (kStaleAttempt, kCancelled, kWrongState) is kept in the history as
   // TaskLateResult, once for each attempt and owner, if an attempt with this number has begun.
   virtual Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) = 0;
 
-  // settle(), submit() and claim(), in this order: a claim sees what the others did. A store that can does it with one
-  // commit, which all of them wait for; others make the three calls. kUnavailable means that the outcome is unknown for
+  // settle(), submit() and claim(), in this order: a claim sees what the first two did. A store that can does it in one
+  // commit, which all of them wait for; else it makes three calls. kUnavailable means that the outcome is unknown for
   // all items; after any other error nothing was done.
   virtual Result<BundleOutcome> exchange(const Bundle& calls);
 
@@ -137,7 +135,7 @@ class TaskStore {
   // Makes up to `max` due tasks ready, earliest first. They get their rank now.
   virtual Result<PromoteOutcome> promote_due(std::size_t max) = 0;
 
-  // A look changes nothing.
+  // Read-only.
   virtual Result<Watch> look() = 0;
 
   // After an outage: extends every lease to now plus its length and stamps, if the stamp is still `seen`. False if it

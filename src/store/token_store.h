@@ -1,4 +1,4 @@
-// Who may call a node, and what for.
+// API tokens: which callers a node accepts, and for which requests.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@ namespace horae {
 inline constexpr std::size_t kMaxTokens = 10'000;
 inline constexpr std::size_t kMaxTokenName = 128;  // characters
 
-// What a token is good for. The numbers are stored: never renumber.
+// What a token permits. The numbers are stored: never renumber.
 enum class Role {
-  kRead = 0,    // look at tasks, queues and the scheduler
+  kRead = 0,    // read tasks, queues and the state of the scheduler
   kSubmit = 1,  // also submit and cancel
   kWork = 2,    // also claim and settle; not submit
   kAdmin = 3,   // everything
@@ -28,12 +28,12 @@ enum class Role {
 std::string_view to_string(Role role);  // "read", "submit", "work", "admin"
 std::optional<Role> parse_role(std::string_view text);
 
-// A role as it is stored. kInternal for a number that is none: a newer program wrote it, or it is damaged.
+// A role as it is stored. kInternal for an unknown number: a newer program wrote it, or it is damaged.
 Result<Role> role_of(std::int64_t number);
 
 using TokenHash = std::array<std::uint8_t, 32>;  // SHA-256 of the whole secret text
 
-// A token without its secret, which nobody keeps.
+// A token without its secret, which is not stored.
 struct Token {
   std::string id;  // "t-3f9a0c51d2e4": part of the secret text, may be shown
   std::string name;
@@ -57,7 +57,7 @@ Result<void> check_token(const Token& token);
 Error token_id_is_taken(std::string_view id);
 Error too_many_tokens();
 
-// Threads, durability, time: as TaskStore says.
+// Thread safety, durability and time: as in TaskStore.
 class TokenStore {
  public:
   virtual ~TokenStore() = default;

@@ -66,7 +66,7 @@ TEST_P(Serve, PrintsHowToStopItAndStopsCleanlyOnASignal) {
   const TemporaryFolder folder;
   Process horae(
       {HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--store", "sqlite:" + folder.path() + "/horae.db"});
-  ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
+  ASSERT_TRUE(horae.read_until("Stop with Ctrl-C"));
   horae.send_signal(GetParam());
   EXPECT_THAT(horae.read_rest(), HasSubstr("horae stopped"));
   EXPECT_EQ(horae.wait().exit_code, 0);

@@ -27,7 +27,7 @@ std::vector<std::string> in_new_network(const std::string& command) {
 
 class NamesPage : public ::testing::Test {
  protected:
-  NamesPage() { EXPECT_TRUE(node_.read_until("Stop it with")); }
+  NamesPage() { EXPECT_TRUE(node_.read_until("Stop with")); }
   ~NamesPage() override {
     node_.send_signal(SIGTERM);
     EXPECT_THAT(node_.read_rest(), HasSubstr("horae stopped"));

@@ -57,7 +57,7 @@ class Quickstart : public ::testing::Test {
     const std::string address = line.value_or("");
     EXPECT_TRUE(std::regex_search(address, found, std::regex("http://127.0.0.1:([0-9]+)"))) << address;
     port_ = found[1];
-    EXPECT_TRUE(node_.read_until("Stop it with"));
+    EXPECT_TRUE(node_.read_until("Stop with"));
   }
   ~Quickstart() override {
     node_.send_signal(SIGINT);

@@ -26,7 +26,7 @@ RunningNode::RunningNode(const std::vector<std::string>& flags) : process_(comma
   std::smatch found;
   if (!std::regex_search(line, found, std::regex("https?://[0-9.:]+"))) throw std::runtime_error("no address: " + line);
   url_ = found[0];
-  (void)process_.read_until("Stop it with");
+  (void)process_.read_until("Stop with");
 }
 
 NetResponse RunningNode::call(const std::string& method, const std::string& path, const std::string& body,

@@ -68,7 +68,7 @@ TEST(ServeTls, ServesTlsAndReloadsCertificatesOnSighup) {
 TEST(ServeTls, IgnoresSighupWithoutTls) {
   const TemporaryFolder folder;
   Process horae(serve(folder, {"--http-listen", "127.0.0.1:0"}));
-  ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
+  ASSERT_TRUE(horae.read_until("Stop with Ctrl-C"));
   horae.send_signal(SIGHUP);
   ASSERT_TRUE(horae.read_until("nothing to reload"));
   stop(horae);
@@ -88,7 +88,7 @@ TEST(ServeTls, WarnsAtEachStartThatOnlyAProxyEncrypts) {
   EXPECT_THAT(token.read_rest(), HasSubstr("horae_t-"));
   Process horae(serve(folder, {"--http-listen", "127.0.0.1:0", "--http-plaintext-behind-proxy", "true"}));
   ASSERT_TRUE(horae.read_until("http.plaintext_behind_proxy: this node serves other machines without TLS"));
-  ASSERT_TRUE(horae.read_until("Stop it with Ctrl-C"));
+  ASSERT_TRUE(horae.read_until("Stop with Ctrl-C"));
   stop(horae);
 }
 

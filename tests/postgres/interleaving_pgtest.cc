@@ -91,8 +91,8 @@ class Interleaving : public Meeting, public ::testing::WithParamInterface<std::t
  protected:
   Interleaving() : Meeting(claimer()) {}
 
-  // A node completes a lease as a whole only if it has cached it, and takes the quick way after a claim; so the exchange,
-  // which is the first of the two, is one transaction.
+  // A node completes a lease as a whole only if it has cached it, and takes the quick way after a claim; so the
+  // exchange, which is the first of the two, is one transaction.
   static Scene::Side claimer() {
     const auto [first, second, end] = GetParam();
     if (first == Operation::kExchange) return Scene::kFirst;

@@ -41,13 +41,17 @@ constexpr Rule kRules[] = {
     {"a range brings as many results as it has tasks",
      "select lo, hi, array_length(results, 1) from finished where array_length(results, 1) <> hi - lo + 1"},
     {"each key leads to its task, and each task with a key has one",
-     "select k.queue, k.key, k.number, t.number from task_key as k full join (select * from task where key is not null) as t"
+     "select k.queue, k.key, k.number, t.number from task_key as k full join (select * from task where key is not "
+     "null) as t"
      " on t.number = k.number and t.key = k.key and t.queue = k.queue where t.number is null or k.number is null"},
     {"each guarded id leads to its task",
-     "select i.id, i.number from task_id as i left join task as t on t.number = i.number and t.id = i.id where t.number is null"},
+     "select i.id, i.number from task_id as i left join task as t on t.number = i.number and t.id = i.id where "
+     "t.number is null"},
     {"progress, turns and the trail are of tasks that exist",
-     "select 'progress', number, number from progress where not exists (select from task where task.number = progress.number)"
-     " union all select 'turn', number, number from turn where not exists (select from task where task.number = turn.number)"
+     "select 'progress', number, number from progress where not exists (select from task where task.number = "
+     "progress.number)"
+     " union all select 'turn', number, number from turn where not exists (select from task where task.number = "
+     "turn.number)"
      " union all select 'trail', lo, hi from trail where not exists"
      " (select from task where task.number >= trail.lo and task.number <= trail.hi)"},
 };

@@ -1,5 +1,5 @@
-// What must hold of the PostgreSQL store's tables whenever no transaction is open, checked by plain SQL and not through the
-// store.
+// What must hold of the PostgreSQL store's tables whenever no transaction is open, checked by plain SQL and not through
+// the store.
 #pragma once
 
 #include <cstdint>

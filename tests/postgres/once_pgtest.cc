@@ -70,8 +70,8 @@ class OneToken : public ::testing::Test {
   bool waits(const Running& running) {
     for (int i = 0; i < kMostPauses && !running.has_ended; ++i) {
       const bool is_waiting = database_.value(
-                                      "select exists (select from pg_stat_activity where datname = current_database()"
-                                      " and wait_event_type = 'Lock')") == "t";
+                                  "select exists (select from pg_stat_activity where datname = current_database()"
+                                  " and wait_event_type = 'Lock')") == "t";
       if (is_waiting) return true;
       database_.pause();
     }

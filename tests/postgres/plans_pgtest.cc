@@ -173,8 +173,8 @@ TEST_F(Plans, NeedNoSequentialScans) {
   expect_no_scans("many are alive");
 }
 
-// While a session holds a snapshot, entries of what is gone stay in the indexes, and the tables look empty: then reading
-// a whole index seems as cheap as finding one row in another.
+// While a session holds a snapshot, entries of what is gone stay in the indexes, and the tables look empty: then
+// reading a whole index seems as cheap as finding one row in another.
 TEST_F(Plans, FindRowsAmongManyDeadOnes) {
   Observer holder(url_);
   (void)holder.ask("begin isolation level repeatable read");

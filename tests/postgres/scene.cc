@@ -46,7 +46,8 @@ World& world() {
 
 // All that a scene leaves behind.
 constexpr const char* kEmpty =
-    "delete from ready; delete from running; delete from scheduled; delete from finished; delete from trail; delete from task;"
+    "delete from ready; delete from running; delete from scheduled; delete from finished; delete from trail; delete "
+    "from task;"
     " delete from task_key; delete from task_id; delete from progress; delete from turn; delete from tally;"
     " delete from queue; delete from claim_token; update control set stamp = null;"
     " update test_clock set at = started";

@@ -20,7 +20,7 @@ class Backend {
   // Lets the store's clock go on. `by` is not negative and a whole number of microseconds.
   virtual void advance(Duration by) = 0;
 
-  // Somebody sets the store's clock, in either direction.
+  // Sets the store's clock, in either direction.
   virtual void step_clock(Duration by) = 0;
 
   // Closes the store and opens it again on the same data: what a crash and a restart leave. False if there is nothing

@@ -37,7 +37,7 @@ TEST_P(Cancel, ARunningTaskLosesItsLease) {
   EXPECT_FALSE(look().has_leases);
 }
 
-TEST_P(Cancel, ATaskThatWaitedWasEndedByNobodysAttempt) {
+TEST_P(Cancel, CancelOfAWaitingTaskEndsNoAttempt) {
   const Lease lease = start();
   (void)yield(lease);
   (void)cancel(lease.id);

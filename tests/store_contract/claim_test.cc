@@ -28,7 +28,7 @@ TEST_P(Claim, HandsOverTheTask) {
   EXPECT_EQ(lease.lease_expires, now() + 10s);
 }
 
-TEST_P(Claim, TheTaskKnowsItsOwner) {
+TEST_P(Claim, TheTaskShowsItsOwner) {
   const TaskId id = submit();
   advance(3s);
   (void)claim("worker-7");
@@ -46,9 +46,9 @@ TEST_P(Claim, TheTaskKnowsItsOwner) {
 TEST_P(Claim, TheLeaseIsAsLongAsAsked) {
   (void)submit_many(2);
   for (const Duration lease : {kMinLease, kMaxLease}) {
-    ClaimWish asked = wish();
-    asked.lease = lease;
-    EXPECT_EQ(claim(asked).at(0).lease_expires, now() + std::chrono::floor<std::chrono::microseconds>(lease));
+    ClaimWish with_length = wish();
+    with_length.lease = lease;
+    EXPECT_EQ(claim(with_length).at(0).lease_expires, now() + std::chrono::floor<std::chrono::microseconds>(lease));
   }
 }
 
@@ -348,7 +348,7 @@ TEST_P(Claim, AnotherAttemptBelongsToItsOwnToken) {
 
 TEST_P(Claim, AnUnknownTokenHasNoLeases) { EXPECT_THAT(value_of(tasks().leases_of(new_id())), IsEmpty()); }
 
-TEST_P(Claim, ATaskTellsItsQueueAlsoIfOthersOfTheClaimDoNotExist) {
+TEST_P(Claim, ATaskNamesItsQueueAlsoIfOtherQueuesOfTheClaimDoNotExist) {
   (void)start();
   const TaskId id = submit();
   const auto leases = claim_up_to(1, kOwner, {"unknown", kQueue});

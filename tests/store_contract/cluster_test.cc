@@ -1,4 +1,4 @@
-// The nodes on one store: who is there, and what a tick tells.
+// The nodes on one store: which are alive, and what a tick returns.
 
 #include "tests/store_contract/contract.h"
 
@@ -23,13 +23,13 @@ std::optional<std::size_t> Cluster::ahead(const TaskId& id, std::size_t most) {
 }
 
 TEST_P(Cluster, ANodeAloneHasNoPeersAndNothingToDo) {
-  const Tick told = tick("worker-1", {kQueue});
-  EXPECT_EQ(told.now, now());
-  EXPECT_EQ(told.peers, 0U);
-  EXPECT_FALSE(told.peers_want_hints);
-  EXPECT_FALSE(told.next_due_in);
-  EXPECT_FALSE(told.has_leases);
-  EXPECT_THAT(told.ready, IsEmpty());
+  const Tick answer = tick("worker-1", {kQueue});
+  EXPECT_EQ(answer.now, now());
+  EXPECT_EQ(answer.peers, 0U);
+  EXPECT_FALSE(answer.peers_want_hints);
+  EXPECT_FALSE(answer.next_due_in);
+  EXPECT_FALSE(answer.has_leases);
+  EXPECT_THAT(answer.ready, IsEmpty());
 }
 
 TEST_P(Cluster, ATickNotesTheNodeAndWhenItWasSeen) {
@@ -74,7 +74,7 @@ TEST_P(Cluster, OldNodesAreForgotten) {
   EXPECT_THAT(nodes(), ElementsAre("worker-2"));
 }
 
-TEST_P(Cluster, ANodeThatLeavesIsNobodysPeer) {
+TEST_P(Cluster, ANodeThatLeftIsNoPeer) {
   tick("worker-1");
   tick("worker-2");
   EXPECT_TRUE(cluster().leave("worker-1").ok());
@@ -94,7 +94,7 @@ TEST_P(Cluster, HintsAreWantedWhileAPeerThatIsThereWantsThem) {
   EXPECT_FALSE(tick("worker-2").peers_want_hints);
 }
 
-TEST_P(Cluster, ATickTellsWhenTheNextTaskIsDue) {
+TEST_P(Cluster, ATickReportsWhenTheNextTaskIsDue) {
   submit({.run_at = now() + 30s});
   submit({.run_at = now() + 10s});
   EXPECT_EQ(tick("worker-1").next_due_in, std::optional<Duration>(10s));
@@ -104,14 +104,14 @@ TEST_P(Cluster, ATickTellsWhenTheNextTaskIsDue) {
   EXPECT_EQ(tick("worker-1").next_due_in, std::optional<Duration>(19s));
 }
 
-TEST_P(Cluster, ATickTellsWhetherAnythingIsLeased) {
+TEST_P(Cluster, ATickReportsWhetherAnythingIsLeased) {
   const Lease lease = start();
   EXPECT_TRUE(tick("worker-1").has_leases);
   complete(lease);
   EXPECT_FALSE(tick("worker-1").has_leases);
 }
 
-TEST_P(Cluster, ATickTellsWhichAwaitedQueuesHaveReadyTasks) {
+TEST_P(Cluster, ATickReportsWhichAwaitedQueuesHaveReadyTasks) {
   submit({.queue = "b"});
   submit({.queue = "a"});
   submit({.queue = "other"});
@@ -168,10 +168,10 @@ TEST_P(Cluster, AheadIsHowManyClaimsGiveFirst) {
   }
   for (const TaskId& id : submit_many(100, {.priority = 5})) ids.push_back(id);
   claim_up_to(9);
-  std::map<TaskId, std::optional<std::size_t>> told;
-  for (const TaskId& id : ids) told[id] = ahead(id, 1'000);
+  std::map<TaskId, std::optional<std::size_t>> answer;
+  for (const TaskId& id : ids) answer[id] = ahead(id, 1'000);
   std::size_t place = 0;
-  for (const TaskId& id : ids_of(claim_up_to(200))) EXPECT_EQ(told[id], place++);
+  for (const TaskId& id : ids_of(claim_up_to(200))) EXPECT_EQ(answer[id], place++);
   EXPECT_EQ(place, 131U);
 }
 

@@ -1,4 +1,4 @@
-// Many callers at once: nothing is given twice, and of two that race exactly one wins and the other is told.
+// Many callers at once: nothing is given twice, and of two calls that race exactly one wins and the other is refused.
 
 #include <algorithm>
 #include <atomic>
@@ -24,8 +24,8 @@ TEST_P(Concurrency, ManyClaimersNeverShareAnAttempt) {
   std::atomic<std::size_t> completed = 0;
 
   // Each worker claims until nothing is left, yields each first attempt at a task with an even number, and completes
-  // the rest, so that tasks come back while others claim. A worker that finds nothing while another still holds tasks
-  // may go: whoever gives a task back claims again.
+  // the rest, so that tasks come back while other workers claim. A worker that finds nothing while another still holds
+  // tasks may end: the one that gives a task back claims again.
   together(kThreads, [&](int thread) {
     const std::string owner = "worker-" + std::to_string(thread);
     for (;;) {
@@ -50,12 +50,12 @@ TEST_P(Concurrency, ManyClaimersNeverShareAnAttempt) {
 }
 
 TEST_P(Concurrency, AThousandSubmitsOfOneKeyMakeOneTask) {
-  const NewTask asked{.key = "k", .queue = kQueue, .spec = "{}"};
+  const NewTask request{.key = "k", .queue = kQueue, .spec = "{}"};
   std::mutex mutex;
   std::vector<SubmitOutcome> outcomes;  // guarded by mutex
   together(kThreads, [&](int) {
     for (int i = 0; i < 125; ++i) {
-      const SubmitOutcome outcome = try_submit(asked);
+      const SubmitOutcome outcome = try_submit(request);
       const std::lock_guard lock(mutex);
       outcomes.push_back(outcome);
     }
@@ -137,7 +137,7 @@ TEST_P(Concurrency, CancelAgainstClaim) {
       [&](std::size_t) {
         for (const Lease& lease : claim_up_to(1)) leases.push_back(lease);
       });
-  // Whoever claimed first was stopped by the cancel, and is told so.
+  // An owner that claimed before the cancel gets kCancelled.
   for (const Lease& lease : leases) EXPECT_EQ(complete(lease), Verdict::kCancelled);
   for (const TaskId& id : ids) {
     const bool claimed = std::ranges::any_of(leases, [&](const Lease& lease) { return lease.id == id; });

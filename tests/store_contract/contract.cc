@@ -32,7 +32,7 @@ constexpr int kMaxPages = 5'000;
 
 TaskId id_of(const LeasedTask& leased) { return leased.id; }
 
-// For threads: an exception would end the program, and keep others waiting.
+// For threads: an exception would end the program, and keep the other threads waiting.
 void fail_on_exception(const std::function<void()>& body) {
   try {
     body();

@@ -65,7 +65,7 @@ std::vector<Task> all_pages(TaskStore& tasks, ListQuery query);
 // These patterns must be good.
 QueueScope scope_of(std::vector<std::string> patterns);
 
-// A leased task and whose it is.
+// A leased task and its owner.
 struct Lease : LeasedTask {
   std::string owner;
 };
@@ -95,13 +95,13 @@ class Contract : public ::testing::TestWithParam<BackendMaker> {
   void advance(Duration by);
   void step_clock(Duration by);
 
-  // What a restart leaves. False for a store that has nothing to reopen: then the test has nothing to show.
+  // Restarts the store. False for a store that keeps nothing: then the test has nothing to check.
   bool reopen() { return backend_->reopen(); }
 
   // An id as Horae makes them.
   Uuid new_id() { return ids_.next(); }
 
-  // `task` goes to kQueue with the spec {} where it says nothing else.
+  // `task` with defaults: kQueue and the spec {}.
   Submission submission(NewTask task = {});
   std::vector<SubmitOutcome> submit_all(const std::vector<Submission>& submissions);
   SubmitOutcome try_submit(NewTask task);
@@ -135,13 +135,13 @@ class Contract : public ::testing::TestWithParam<BackendMaker> {
 
   Watch look() { return value_of(tasks().look()); }
 
-  // A monitor that was away: all leases start anew, and the stamp is now.
+  // A monitor after an outage: all leases start anew, and the stamp is now.
   void extend_leases();
 
   // A monitor that was never away takes what is overdue.
   ExpireOutcome expire(std::size_t max = kMaxBatch);
 
-  // Lets all leases run out, if none is longer than the default, and takes them away.
+  // Lets all leases expire, if none is longer than the default.
   std::vector<ExpiredLease> lose_leases();
 
   std::optional<Task> find(const TaskId& id);
@@ -159,7 +159,7 @@ class Contract : public ::testing::TestWithParam<BackendMaker> {
 
  private:
   std::unique_ptr<Backend> backend_;
-  ManualClock node_clock_;  // goes with the store's
+  ManualClock node_clock_;  // moves with the store's
   SeededRandom random_{1};
   UuidSource ids_{node_clock_, random_};
 };
@@ -245,7 +245,7 @@ class Tokens : public Contract {
 };
 class TaskScope : public Contract {
  protected:
-  // Of somebody who may use kQueue and those that begin with "mail.".
+  // Of a caller that may use kQueue and those that begin with "mail.".
   const Scope mine_ = std::make_shared<const QueueScope>(scope_of({kQueue, "mail.*"}));
 };
 class Cluster : public Contract {

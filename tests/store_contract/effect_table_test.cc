@@ -211,7 +211,7 @@ void EffectTable::expect_rank(const Case& of, const Effect& effect) {
   EXPECT_EQ(ready[effect.rank == Effect::Rank::kStays ? 0 : 1], of.lease.id);
 }
 
-// Each end that an owner may repeat is judged as the remembered end asks. What would be accepted is left out.
+// Each end that an owner may repeat gets the verdict for the remembered end. What would be accepted is left out.
 void EffectTable::expect_memory(const Case& of, const Task& after, const Effect& effect) {
   Holding holding{.state = after.state,
                   .attempt = after.attempt,

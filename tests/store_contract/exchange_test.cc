@@ -90,7 +90,7 @@ TEST_P(Exchanging, OfMoreNewTasksThanAreWishedTheRestStaysReady) {
   EXPECT_EQ(got, sent) << "in the order of their coming";
 }
 
-// More of them than a claim looks at, when a task in a range has been the rule.
+// More of them than a claim reads, when most ranges held one task.
 TEST_P(Exchanging, AClaimThatNeedsManyReadyRangesGetsThemBeforeNewTasks) {
   (void)start();
   std::vector<TaskId> old;
@@ -142,7 +142,7 @@ TEST_P(Exchanging, AClaimGetsWhatIsYieldedWithIt) {
   EXPECT_EQ(outcome.leased[0][0].attempt, 2);
 }
 
-TEST_P(Exchanging, ARefusedCompletionHarmsNobody) {
+TEST_P(Exchanging, ARefusedCompletionDoesNotAffectTheRest) {
   (void)submit_many(2);
   auto leases = claim_up_to(2);
   (void)cancel(leases[0].id);

@@ -1,4 +1,4 @@
-// What a task's history tells, and the evidence of results that came too late.
+// The history of a task, and the results that came too late.
 
 #include "tests/store_contract/contract.h"
 

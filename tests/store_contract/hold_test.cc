@@ -68,7 +68,7 @@ TEST_P(Hold, TheStoppedSchedulerGivesNothingFromAnyQueue) {
   EXPECT_THAT(ids_of(claim_up_to(10, kOwner, {"a", "b"})), ElementsAre(a, b));
 }
 
-TEST_P(Hold, TellsWhichQueuesAreClosed) {
+TEST_P(Hold, ReportsWhichQueuesAreClosed) {
   const std::vector<std::string> all = {"b", "unknown", "a"};
   configure("a", {.paused = true});
   configure("b", {.ageing_rate = 3});

@@ -194,7 +194,7 @@ TEST_P(List, TheLastPageHasNoNext) {
   EXPECT_EQ(page.next, "");
 }
 
-TEST_P(List, TasksThatComeAndGoBetweenPagesDisturbNobody) {
+TEST_P(List, TasksThatComeOrLeaveBetweenPagesDoNotAffectOtherTasks) {
   auto ids = submit_many(9);
   ListQuery query{.kind = ListKind::kAll, .limit = 3};
   Page page = value_of(tasks().list(query));

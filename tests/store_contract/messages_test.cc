@@ -262,7 +262,7 @@ TEST_P(Messages, StuckTellsNoMoreThanAskedFor) {
   EXPECT_THAT(names_of(value_of(messages().stuck("delay", 0s, 0s, 10))), UnorderedElementsAre("a", "b", "c"));
 }
 
-TEST_P(Messages, AResetMessageWaitsAgainForWhoComesFirst) {
+TEST_P(Messages, AResetMessageWaitsAgainForTheFirstNode) {
   (void)enqueue({.id = "m", .deadline = now()});
   const auto lost = ready_due(0s);
   advance(10s);

@@ -1,4 +1,4 @@
-// The model store: the nodes, and what each has to know.
+// The model store: nodes and their ticks.
 
 #include <algorithm>
 #include <set>
@@ -84,12 +84,12 @@ Result<std::optional<Instant>> ModelClusterStore::last_awaited(std::string_view 
 
 Result<std::optional<std::size_t>> ModelClusterStore::ahead(const TaskId& id, std::size_t most) {
   const std::lock_guard lock(model_.mutex);
-  const ModelTask* asked = model_.find_task(id);
-  if (!asked || asked->task.state != State::kReady) return std::optional<std::size_t>();
+  const ModelTask* wanted = model_.find_task(id);
+  if (!wanted || wanted->task.state != State::kReady) return std::optional<std::size_t>();
   const auto place = [](const ModelTask& held) { return std::tuple(held.rank, held.ready_second, held.task.number); };
   const auto before = std::ranges::count_if(model_.tasks, [&](const auto& each) {
     const ModelTask& held = each.second;
-    return held.task.queue == asked->task.queue && held.task.state == State::kReady && place(held) < place(*asked);
+    return held.task.queue == wanted->task.queue && held.task.state == State::kReady && place(held) < place(*wanted);
   });
   return std::optional(std::min(static_cast<std::size_t>(before), most));
 }

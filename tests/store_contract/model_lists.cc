@@ -11,7 +11,7 @@
 namespace horae::testing {
 namespace {
 
-// Where a task stands in a list; lower first.
+// The place of a task in a list; lower first.
 using Place = std::array<std::int64_t, 3>;
 
 Place place_of(ListKind kind, const ModelTask& held) {

@@ -31,7 +31,7 @@ std::vector<StoredMessage*> waiting(Messages& messages) {
 
 }  // namespace
 
-// Reading: delay queues and the queues of tasks do not know each other: queues() does not list delay queues.
+// Reading: delay queues are apart from the queues of tasks: queues() does not list them.
 Result<std::vector<Verdict>> ModelMessageStore::enqueue(std::string_view delay_queue,
                                                         std::span<const Message> messages) {
   if (auto checked = check_queue_name(delay_queue); !checked.ok()) return checked.error();

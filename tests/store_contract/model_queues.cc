@@ -28,7 +28,7 @@ std::int64_t& count_of(QueueInfo& info, State state) {
 }
 
 // Reading: a task that came back (yield, release, expire) counts from the second in which it first became ready, as its
-// rank does. Never negative, also after somebody set the clock back.
+// rank does. Never negative, also after the clock was set back.
 Duration ready_for(const Model& model, const ModelTask& held) {
   return std::chrono::seconds(std::max<std::int64_t>(0, model.now_second() - held.ready_second));
 }

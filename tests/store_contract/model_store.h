@@ -1,7 +1,7 @@
 // The yardstick: the store contract in memory, as plain as it can be said. No speed, no persistence. Where the headers
 // of src/store leave room, the reading chosen here is written beside the code; grep for "Reading:".
 //
-// Threads: one mutex is held by every call from its beginning to its end.
+// Thread-safe: every call holds one mutex from its beginning to its end.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace horae::testing {
 
-// A task and what the store knows about it beyond what it shows. `task` has no history; `log` is the whole one.
+// A task, and what the store keeps of it but does not show. `task` has no history; `log` is the whole one.
 // `task.owner` and `task.started_at` are always those of the newest attempt; view() hides them where Task says so.
 struct ModelTask {
   Task task;

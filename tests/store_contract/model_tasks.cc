@@ -16,26 +16,26 @@ SubmitOutcome outcome_of(SubmitOutcome::Kind kind, const ModelTask& held) {
 // Reading: where the key and the id are taken by two different tasks, the one under the key is named, as submit_error()
 // words it.
 ModelTask* find_stored(Model& model, const Submission& submission) {
-  const NewTask& asked = submission.task;
-  ModelTask* held = asked.key ? model.find_task(asked.queue, *asked.key) : nullptr;
+  const NewTask& request = submission.task;
+  ModelTask* held = request.key ? model.find_task(request.queue, *request.key) : nullptr;
   return held ? held : model.find_task(submission.id());
 }
 
 Task new_task(const Submission& submission, std::int64_t number, Instant now) {
-  const NewTask& asked = submission.task;
+  const NewTask& request = submission.task;
   Task task;
   task.id = submission.id();
   task.number = number;
-  task.key = asked.key;
-  task.queue = asked.queue;
-  task.priority = asked.priority;
-  task.spec = asked.spec;
+  task.key = request.key;
+  task.queue = request.queue;
+  task.priority = request.priority;
+  task.spec = request.spec;
   task.created_at = now;
   task.updated_at = now;
-  task.run_at = asked.run_at.value_or(now);
-  task.recurring = asked.recurring;
-  task.max_attempts = asked.max_attempts;
-  task.retry = asked.retry;
+  task.run_at = request.run_at.value_or(now);
+  task.recurring = request.recurring;
+  task.max_attempts = request.max_attempts;
+  task.retry = request.retry;
   const auto condition = task.run_at > now ? Condition::kDueLater : Condition::kNone;
   task.state = **next_state(task.id, Event::kSubmit, std::nullopt, condition);
   return task;
@@ -137,9 +137,9 @@ bool forget_old_tokens(Model& model, std::size_t max) {
     return after(entry.second, kTokenMemory) < model.now() && leased_under(model, entry.first).empty();
   };
   for (auto each = model.served.begin(); each != model.served.end() && max > 0;) {
-    const bool goes = is_old(*each);
-    max -= goes ? 1U : 0U;
-    each = goes ? model.served.erase(each) : std::next(each);
+    const bool forgets = is_old(*each);
+    max -= forgets ? 1U : 0U;
+    each = forgets ? model.served.erase(each) : std::next(each);
   }
   return std::ranges::any_of(model.served, is_old);
 }
@@ -161,7 +161,7 @@ ExpiredLease expire_one(Model& model, ModelTask& held) {
                       .attempt = task.attempt,
                       .progress = task.progress});
   held.ended = AttemptEnd{Event::kExpire, *task.owner};
-  // Reading: DESIGN sets the progress back for both ends of an expiry, so an exhausted task shows 0 as well.
+  // Reading: the progress is reset by both ends of an expiry, so an exhausted task shows 0 as well.
   task.progress = 0.0;
   return {.id = task.id, .queue = task.queue, .owner = *task.owner, .attempt = task.attempt, .state = task.state};
 }
@@ -243,7 +243,7 @@ Result<Watch> ModelTaskStore::look() {
   return watch;
 }
 
-// Reading: it stamps also when there are no leases. The length of a lease is what was last asked for it, by its claim
+// Reading: it stamps also when there are no leases. The length of a lease is the newest that was given, by its claim
 // or its newest heartbeat.
 Result<bool> ModelTaskStore::extend_leases(const std::optional<Instant>& seen) {
   const std::lock_guard lock(model_.mutex);

@@ -110,9 +110,9 @@ TEST_P(Monitor, TakesTheMostOverdueFirst) {
   (void)submit_many(3);
   std::vector<TaskId> by_end(3);
   for (const std::size_t place : {2U, 0U, 1U}) {
-    ClaimWish asked = wish();
-    asked.lease = std::chrono::seconds(10 + place);
-    by_end[place] = claim(asked).at(0).id;
+    ClaimWish with_length = wish();
+    with_length.lease = std::chrono::seconds(10 + place);
+    by_end[place] = claim(with_length).at(0).id;
   }
   extend_leases();
   advance(1h);
@@ -187,7 +187,7 @@ TEST_P(Monitor, WithoutLeasesNothingHappensAlsoNoStamp) {
   EXPECT_EQ(look().stamp, std::nullopt);
 }
 
-TEST_P(Monitor, ExpiresNothingIfNobodyEverLooked) {
+TEST_P(Monitor, ExpiresNothingWithoutAStamp) {
   const Lease lease = start();
   advance(1h);
   const auto outcome = value_of(tasks().expire_leases({.seen = std::nullopt, .silence = 24h}));
@@ -240,7 +240,7 @@ TEST_P(Monitor, AStampThatHasMovedAndGrownOldHasMoved) {
   EXPECT_EQ(value_of(tasks().expire_leases({.seen = now()})).kind, Kind::kStampMoved);
 }
 
-TEST_P(Monitor, AStampThatSomebodyMadeFirstHasMovedToo) {
+TEST_P(Monitor, AFirstStampCountsAsMoved) {
   (void)start();
   extend_leases();
   EXPECT_EQ(value_of(tasks().expire_leases({.seen = std::nullopt})).kind, Kind::kStampMoved);
@@ -255,9 +255,9 @@ TEST_P(Monitor, ASeenStampThatWasNeverMadeHasMoved) {
 TEST_P(Monitor, AfterAnOutageEveryLeaseStartsAnew) {
   (void)submit_many(2);
   const Lease plain = claim();
-  ClaimWish asked = wish();
-  asked.lease = 1min;
-  const Lease longer = claim(asked).at(0);
+  ClaimWish with_length = wish();
+  with_length.lease = 1min;
+  const Lease longer = claim(with_length).at(0);
   advance(1h);
   extend_leases();
   EXPECT_EQ(get(plain.id).lease_expires, now() + 10s);
@@ -296,7 +296,7 @@ TEST_P(Monitor, AnOutageLongerThanTheLeaseMakesNoSecondAttempt) {
   extend_leases();
   advance(2s);
   (void)expire();
-  advance(30s);  // nobody could beat, nobody looked
+  advance(30s);  // no heartbeat, no monitor
   ExpireWish pass{.seen = look().stamp};
   ASSERT_EQ(value_of(tasks().expire_leases(pass)).kind, Kind::kTooOld);
   ASSERT_TRUE(value_of(tasks().extend_leases(pass.seen)));

@@ -7,9 +7,9 @@
 namespace horae::testing {
 
 ClaimWish Once::once(int max, std::vector<std::string> queues) {
-  ClaimWish asked = wish(max, kOwner, std::move(queues));
-  asked.once = true;
-  return asked;
+  ClaimWish repeatable = wish(max, kOwner, std::move(queues));
+  repeatable.once = true;
+  return repeatable;
 }
 
 bool Once::has_served(const ClaimWish& wish) { return value_of(tasks().have_served(std::vector{wish.token})).at(0); }

@@ -46,7 +46,7 @@ TEST_P(Promote, HappensOnce) {
   EXPECT_EQ(claim_up_to(10).size(), 1U);
 }
 
-TEST_P(Promote, ADueTaskIsNotClaimedBeforeSomebodyPromotesIt) {
+TEST_P(Promote, ADueTaskIsNotClaimedBeforeItIsPromoted) {
   (void)submit({.run_at = now() + 1s});
   advance(1h);
   EXPECT_THAT(claim_up_to(10), IsEmpty());
@@ -65,7 +65,7 @@ TEST_P(Promote, TakesTheEarliestFirst) {
   EXPECT_EQ(state_of(third), State::kScheduled);
 }
 
-TEST_P(Promote, SaysThatMoreAreDue) {
+TEST_P(Promote, ReportsThatMoreAreDue) {
   for (int i = 1; i <= 5; ++i) (void)submit({.run_at = now() + std::chrono::seconds(i)});
   advance(1min);
   const PromoteOutcome some = promote(3);
@@ -76,7 +76,7 @@ TEST_P(Promote, SaysThatMoreAreDue) {
   EXPECT_EQ(rest.next_in, std::nullopt);
 }
 
-TEST_P(Promote, SaysWhenTheNextIsDue) {
+TEST_P(Promote, ReportsWhenTheNextIsDue) {
   (void)submit({.run_at = now() + 5s});
   (void)submit({.queue = "other", .run_at = now() + 3s});
   EXPECT_EQ(promote().next_in, Duration(3s));

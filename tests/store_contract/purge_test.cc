@@ -93,7 +93,7 @@ TEST_P(Purge, AChangedRetentionCountsForTasksThatHaveEnded) {
   EXPECT_EQ(purge().purged, 1U);
 }
 
-TEST_P(Purge, TakesNoMoreThanAskedForAndSaysThatThereIsMore) {
+TEST_P(Purge, RemovesAtMostTheLimitAndReportsThatThereIsMore) {
   (void)submit_many(5);
   for (const Lease& lease : claim_up_to(5)) (void)complete(lease);
   advance(kDefaultRetention + 1us);

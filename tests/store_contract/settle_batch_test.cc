@@ -30,6 +30,17 @@ TEST_P(Settle, TheIdDecidesNotTheNumber) {
 
 // ---- Batches ----
 
+TEST_P(Settle, AHeartbeatWithoutALengthKeepsThatOfOneBeforeItInItsBatch) {
+  const Lease lease = start();
+  Settlement longer = settlement(Event::kHeartbeat, lease);
+  longer.lease = 30s;
+  EXPECT_THAT(settle_all({longer, settlement(Event::kHeartbeat, lease)}), Each(Verdict::kAccepted));
+  EXPECT_EQ(get(lease.id).lease_expires, now() + 30s);
+  advance(1s);
+  (void)heartbeat(lease);
+  EXPECT_EQ(get(lease.id).lease_expires, now() + 30s);
+}
+
 TEST_P(Settle, EachItemOfABatchHasItsOwnOutcome) {
   (void)submit_many(4);
   auto leases = claim_up_to(4);

@@ -1,4 +1,4 @@
-// What owners say about their attempts: accepted, repeated, refused.
+// Settlements: accepted, repeated, refused.
 
 #include "tests/store_contract/contract.h"
 
@@ -90,7 +90,7 @@ TEST_P(Settle, ProgressIsNotPoliced) {
   }
 }
 
-TEST_P(Settle, AHeartbeatAfterTheLeaseRanOutIsStillGoodIfNobodyTookItAway) {
+TEST_P(Settle, AHeartbeatAfterTheEndOfTheLeaseIsAcceptedUntilTheLeaseExpires) {
   const Lease lease = start();
   advance(1h);
   EXPECT_EQ(heartbeat(lease), Verdict::kAccepted);
@@ -305,7 +305,7 @@ TEST_P(Settle, AnotherAttemptIsRefusedWhileTheTaskRuns) {
   EXPECT_EQ(complete(second), Verdict::kAccepted);
 }
 
-TEST_P(Settle, AnAttemptWhoseLeaseWasTakenAwayIsOver) {
+TEST_P(Settle, AnAttemptIsOverWhenItsLeaseHasExpired) {
   const Lease first = start();
   (void)lose_leases();
   for (const Event event : kSettleEvents) {
@@ -321,7 +321,7 @@ TEST_P(Settle, AnAttemptWhoseLeaseWasTakenAwayIsOver) {
   }
 }
 
-TEST_P(Settle, ACancelledTaskSaysSoToItsOwner) {
+TEST_P(Settle, TheOwnerOfACancelledTaskGetsCancelled) {
   const Lease lease = start();
   (void)cancel(lease.id);
   for (const Event event : kSettleEvents) {

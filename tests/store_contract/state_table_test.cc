@@ -85,7 +85,7 @@ TEST_P(StateTable, EveryEventInEveryState) {
   }
 }
 
-// The same for the conditions that lead to another end.
+// The same for the conditions that lead to another state.
 TEST_P(StateTable, EveryConditionOfTheTable) {
   const auto expect = [&](Event event, std::optional<State> from, Condition condition, const TaskId& id) {
     EXPECT_EQ(state_now(id), *next_state(id, event, from, condition)) << to_string(event);
@@ -106,8 +106,8 @@ TEST_P(StateTable, EveryConditionOfTheTable) {
   expect(Event::kExpire, State::kRunning, Condition::kExhausted, exhausted.id);
 }
 
-// What the loser of each refused settlement is told: which task, its state, which attempt is the newest.
-TEST_P(StateTable, EveryRefusalSaysHowTheTaskStands) {
+// The outcome of each refused settlement: the state of the task, and its newest attempt.
+TEST_P(StateTable, EveryRefusalReportsTheStateOfTheTask) {
   for (const State from : kAllStates) {
     if (from == State::kRunning) continue;
     for (const Event event : {Event::kHeartbeat, Event::kComplete, Event::kAbort, Event::kYield, Event::kRelease}) {

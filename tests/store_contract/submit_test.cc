@@ -10,7 +10,7 @@ using Kind = SubmitOutcome::Kind;
 
 TEST_P(Submit, StoresWhatTheClientAskedFor) {
   const Instant run_at = now() + 90s;
-  const NewTask asked{
+  const NewTask request{
       .key = "invoice-7",
       .queue = "mail",
       .priority = 200,
@@ -19,7 +19,7 @@ TEST_P(Submit, StoresWhatTheClientAskedFor) {
       .recurring = 5min,
       .max_attempts = 3,
       .retry = {.kind = RetryPolicy::Kind::kExponential, .delay = 2s, .factor = 1.5, .cap = 3min, .jitter = 0.25}};
-  const Task task = get(submit(asked));
+  const Task task = get(submit(request));
 
   EXPECT_EQ(task.key, "invoice-7");
   EXPECT_EQ(task.queue, "mail");
@@ -28,7 +28,7 @@ TEST_P(Submit, StoresWhatTheClientAskedFor) {
   EXPECT_EQ(task.run_at, run_at);
   EXPECT_EQ(task.recurring, Duration(5min));
   EXPECT_EQ(task.max_attempts, 3);
-  EXPECT_EQ(task.retry, asked.retry);
+  EXPECT_EQ(task.retry, request.retry);
 }
 
 TEST_P(Submit, ANewTaskHasNotBegun) {
@@ -68,7 +68,7 @@ TEST_P(Submit, ARunAtInThePastIsKeptAsGiven) {
   EXPECT_EQ(task.run_at, now() - 1h);
 }
 
-TEST_P(Submit, TellsTheStateAndTheNumber) {
+TEST_P(Submit, ReturnsTheStateAndTheNumber) {
   const SubmitOutcome ready = try_submit({});
   const SubmitOutcome scheduled = try_submit({.run_at = now() + 1h});
   EXPECT_EQ(ready.state, State::kReady);
@@ -96,9 +96,9 @@ TEST_P(Submit, EvenTheNilUuidIsAnId) {
 }
 
 TEST_P(Submit, ARepeatedCallWhoseReplyWasLostFindsItsTask) {
-  const Submission asked = submission({.priority = 7});
-  const SubmitOutcome first = submit_all({asked}).at(0);
-  const SubmitOutcome second = submit_all({asked}).at(0);
+  const Submission request = submission({.priority = 7});
+  const SubmitOutcome first = submit_all({request}).at(0);
+  const SubmitOutcome second = submit_all({request}).at(0);
   EXPECT_EQ(first.kind, Kind::kCreated);
   EXPECT_EQ(second.kind, Kind::kPresent);
   EXPECT_EQ(second.id, first.id);
@@ -126,19 +126,19 @@ TEST_P(Submit, AnotherRequestUnderTheKeyIsAConflictAndLeavesTheTaskAlone) {
 }
 
 TEST_P(Submit, EveryPartOfTheRequestCountsForAConflict) {
-  const NewTask asked{.key = "k", .spec = "1"};
-  (void)submit(asked);
-  std::vector<NewTask> others(8, asked);
-  others[0].id = new_id();
-  others[1].priority = 51;
-  others[2].spec = "1 ";
-  others[3].run_at = now();
-  others[4].recurring = 1s;
-  others[5].max_attempts = 1;
-  others[6].retry.kind = RetryPolicy::Kind::kFixed;
-  others[7].retry.jitter = 0.5;
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    EXPECT_EQ(try_submit(others[i]).kind, Kind::kConflict) << "variant " << i;
+  const NewTask request{.key = "k", .spec = "1"};
+  (void)submit(request);
+  std::vector<NewTask> variants(8, request);
+  variants[0].id = new_id();
+  variants[1].priority = 51;
+  variants[2].spec = "1 ";
+  variants[3].run_at = now();
+  variants[4].recurring = 1s;
+  variants[5].max_attempts = 1;
+  variants[6].retry.kind = RetryPolicy::Kind::kFixed;
+  variants[7].retry.jitter = 0.5;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    EXPECT_EQ(try_submit(variants[i]).kind, Kind::kConflict) << "variant " << i;
   }
 }
 
@@ -195,20 +195,20 @@ TEST_P(Submit, AKeyOfOneTaskAndAnIdOfAnotherAreAConflictWithTheKey) {
   EXPECT_EQ(outcome.id, keyed);
 }
 
-TEST_P(Submit, APresentTaskIsToldWithTheStateItHasNow) {
-  const Submission asked = submission({.key = "k"});
-  (void)submit_all({asked});
+TEST_P(Submit, APresentTaskIsReturnedWithItsPresentState) {
+  const Submission request = submission({.key = "k"});
+  (void)submit_all({request});
   (void)complete(claim());
-  const SubmitOutcome again = submit_all({asked}).at(0);
+  const SubmitOutcome again = submit_all({request}).at(0);
   EXPECT_EQ(again.kind, Kind::kPresent);
   EXPECT_EQ(again.state, State::kCompleted);
 }
 
 TEST_P(Submit, AScheduledTaskThatHasComeDueIsStillTheSameRequest) {
-  const NewTask asked{.key = "k", .run_at = now() + 1s};
-  (void)submit(asked);
+  const NewTask request{.key = "k", .run_at = now() + 1s};
+  (void)submit(request);
   advance(1h);
-  EXPECT_EQ(try_submit(asked).kind, Kind::kPresent);
+  EXPECT_EQ(try_submit(request).kind, Kind::kPresent);
 }
 
 TEST_P(Submit, ALaterItemOfABatchSeesTheEarlierOnes) {
@@ -222,8 +222,8 @@ TEST_P(Submit, ALaterItemOfABatchSeesTheEarlierOnes) {
 }
 
 TEST_P(Submit, TheSameSubmissionTwiceInABatchIsOneTask) {
-  const Submission asked = submission();
-  const auto outcomes = submit_all({asked, asked});
+  const Submission request = submission();
+  const auto outcomes = submit_all({request, request});
   EXPECT_EQ(outcomes[0].kind, Kind::kCreated);
   EXPECT_EQ(outcomes[1].kind, Kind::kPresent);
   EXPECT_EQ(queue().ready, 1);
@@ -298,11 +298,11 @@ TEST_P(Submit, AStartedTaskThatIsLostIsAbortedWhenItHasOneAttempt) {
 TEST_P(Submit, AStartCannotWaitAndNeedsAnOwnerAndALease) {
   Submission waits = submission({.run_at = now() + 1s});
   waits.start = Start{.owner = kOwner, .token = new_id()};
-  Submission nobody = submission();
-  nobody.start = Start{.owner = "", .token = new_id()};
+  Submission ownerless = submission();
+  ownerless.start = Start{.owner = "", .token = new_id()};
   Submission brief = submission();
   brief.start = Start{.owner = kOwner, .token = new_id(), .lease = 1ms};
-  for (const Submission& bad : {waits, nobody, brief}) {
+  for (const Submission& bad : {waits, ownerless, brief}) {
     EXPECT_EQ(code_of(tasks().submit(std::vector{bad})), ErrorCode::kRefused);
   }
 }

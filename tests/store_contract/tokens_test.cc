@@ -1,4 +1,4 @@
-// Tokens: who may call a node.
+// API tokens.
 
 #include "tests/store_contract/contract.h"
 

@@ -126,10 +126,10 @@ Twin::Twin(std::unique_ptr<Backend> store) : store_(std::move(store)), model_(ma
 
 Instant Twin::now() { return node_clock_.wall_now(); }
 
-template <typename Ask>
-auto Twin::ask_both(Ask ask) {
-  const auto said = ask(store());
-  const auto expected = ask(model());
+template <typename Call>
+auto Twin::call_both(Call call) {
+  const auto said = call(store());
+  const auto expected = call(model());
   if (describe(said) != describe(expected)) RC_FAIL(difference(describe(said), describe(expected)));
   return said;
 }
@@ -174,7 +174,7 @@ void Twin::serve_once(ClaimWish& wish, unsigned choice) {
   wish.owner = pick(kOwners, choice);
 }
 
-// Mostly the owner of the newest attempt; sometimes somebody else, or another attempt.
+// Mostly the owner of the newest attempt; sometimes another owner, or another attempt.
 Settlement Twin::settlement_of(const Step& step) {
   constexpr std::array kEvents = {Event::kHeartbeat, Event::kHeartbeat, Event::kComplete, Event::kComplete,
                                   Event::kAbort,     Event::kAbort,     Event::kYield,    Event::kRelease};
@@ -214,7 +214,7 @@ ListQuery Twin::query_of(const Step& step) {
 // ---- Calls that need more than comparing ----
 
 void Twin::submit(const std::vector<Submission>& submissions) {
-  const auto outcomes = ask_both([&](Store& each) { return each.tasks().submit(submissions); });
+  const auto outcomes = call_both([&](Store& each) { return each.tasks().submit(submissions); });
   note_submitted(submissions, *outcomes);
 }
 
@@ -241,7 +241,7 @@ void Twin::check_numbers(const std::vector<LeasedTask>& leased) {
 }
 
 void Twin::claim(const std::vector<ClaimWish>& wishes) {
-  const auto taken = ask_both([&](Store& each) { return each.tasks().claim(wishes); });
+  const auto taken = call_both([&](Store& each) { return each.tasks().claim(wishes); });
   note_claimed(wishes, *taken);
 }
 
@@ -256,7 +256,7 @@ void Twin::note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<
 // One submission at most: within a batch the numbers, which decide between equals, are the store's choice.
 void Twin::exchange(const std::vector<Settlement>& settlements, const std::vector<Submission>& submissions,
                     const std::vector<ClaimWish>& wishes) {
-  const auto outcome = ask_both([&](Store& each) {
+  const auto outcome = call_both([&](Store& each) {
     return each.tasks().exchange({.settlements = settlements, .submissions = submissions, .wishes = wishes});
   });
   note_submitted(submissions, outcome->submitted);
@@ -264,18 +264,18 @@ void Twin::exchange(const std::vector<Settlement>& settlements, const std::vecto
 }
 
 void Twin::settle(const std::vector<Settlement>& settlements) {
-  (void)ask_both([&](Store& each) { return each.tasks().settle(settlements); });
+  (void)call_both([&](Store& each) { return each.tasks().settle(settlements); });
 }
 
 // The lists are compared whole, because a store may cut its pages as it likes.
 void Twin::compare_list(const ListQuery& query) {
-  (void)ask_both([&](Store& each) { return all_pages(each.tasks(), query); });
+  (void)call_both([&](Store& each) { return all_pages(each.tasks(), query); });
 }
 
 // The counts of finished tasks are compared only if the store says that they are not older than now.
 void Twin::compare_queues() {
   const Instant as_of = store().queues().queues()->as_of;
-  (void)ask_both([&](Store& each) {
+  (void)call_both([&](Store& each) {
     QueueList list = value_of(each.queues().queues());
     if (as_of < now()) {
       for (QueueInfo& info : list.queues) info.completed = info.aborted = info.cancelled = 0;
@@ -287,15 +287,15 @@ void Twin::compare_queues() {
 void Twin::compare_all() {
   std::vector<TaskId> ids = known_;
   for (unsigned i = 0; i < 4; ++i) ids.push_back(client_id(i));
-  (void)ask_both([&](Store& each) { return each.tasks().get(ids); });
-  (void)ask_both([&](Store& each) { return each.tasks().look(); });
-  for (const Uuid& token : tokens_) (void)ask_both([&](Store& each) { return each.tasks().leases_of(token); });
+  (void)call_both([&](Store& each) { return each.tasks().get(ids); });
+  (void)call_both([&](Store& each) { return each.tasks().look(); });
+  for (const Uuid& token : tokens_) (void)call_both([&](Store& each) { return each.tasks().leases_of(token); });
   const std::vector<Uuid> tokens(tokens_.begin(), tokens_.end());
-  (void)ask_both([&](Store& each) { return each.tasks().have_served(tokens); });
+  (void)call_both([&](Store& each) { return each.tasks().have_served(tokens); });
   for (unsigned kind = 0; kind < 5; ++kind) compare_list({.kind = static_cast<ListKind>(kind), .limit = 3});
   compare_queues();
   for (const char* queue : kDelayQueues) {
-    for (const char* id : kMessageIds) (void)ask_both([&](Store& each) { return each.messages().get(queue, id); });
+    for (const char* id : kMessageIds) (void)call_both([&](Store& each) { return each.messages().get(queue, id); });
   }
 }
 
@@ -349,46 +349,46 @@ void Twin::apply_to_tasks(const Step& step) {
     case Call::kCancel: {
       const std::vector<CancelWish> wishes = {{task_of(step.a), some_text(step.b), scope_of_step(step)},
                                               {task_of(step.c), some_text(1), nullptr}};
-      (void)ask_both([&](Store& each) { return each.tasks().cancel(wishes); });
+      (void)call_both([&](Store& each) { return each.tasks().cancel(wishes); });
       return;
     }
     case Call::kPromote:
-      (void)ask_both([&](Store& each) { return each.tasks().promote_due(max); });
+      (void)call_both([&](Store& each) { return each.tasks().promote_due(max); });
       return;
     case Call::kExpire: {
       const auto seen = step.a % 8 == 0 ? std::optional(now() - 1s) : model().tasks().look()->stamp;
       const Duration silence = pick(std::array<Duration, 4>{24h * 365, 24h * 365, 5s, kDefaultLease / 3}, step.d);
-      (void)ask_both(
+      (void)call_both(
           [&](Store& each) { return each.tasks().expire_leases({.seen = seen, .silence = silence, .max = max}); });
       return;
     }
     case Call::kExtend: {
       const auto seen = step.a % 8 == 0 ? std::nullopt : model().tasks().look()->stamp;
-      (void)ask_both([&](Store& each) { return each.tasks().extend_leases(seen); });
+      (void)call_both([&](Store& each) { return each.tasks().extend_leases(seen); });
       return;
     }
     case Call::kPurge:
       // Which ones a purge with a small maximum takes is the store's choice, so it takes all.
-      (void)ask_both([&](Store& each) { return each.tasks().purge(kMaxBatch); });
+      (void)call_both([&](Store& each) { return each.tasks().purge(kMaxBatch); });
       return;
     case Call::kConfigure: {
       QueueChange change;
       if (step.b % 2 == 0) change.paused = step.b % 4 == 0;
       if (step.c % 2 == 0) change.ageing_rate = pick(std::array{0, 1, 5, 100, -1}, step.c / 2);
       if (step.d % 2 == 0) change.retention = pick(std::array<Duration, 3>{0s, 3s, 24h * 7}, step.d / 2);
-      (void)ask_both([&](Store& each) { return each.queues().configure(pick(kQueues, step.a), change); });
+      (void)call_both([&](Store& each) { return each.queues().configure(pick(kQueues, step.a), change); });
       return;
     }
     case Call::kScheduler: {
       const bool running = step.a % 3 != 0;
-      (void)ask_both([&](Store& each) { return each.queues().set_scheduler_running(running); });
-      (void)ask_both([&](Store& each) { return each.queues().scheduler_running(); });
-      (void)ask_both(
+      (void)call_both([&](Store& each) { return each.queues().set_scheduler_running(running); });
+      (void)call_both([&](Store& each) { return each.queues().scheduler_running(); });
+      (void)call_both(
           [&](Store& each) { return each.queues().closed(std::vector<std::string>(kQueues.begin(), kQueues.end())); });
       return;
     }
     case Call::kFind:
-      (void)ask_both([&](Store& each) { return each.tasks().find(pick(kQueues, step.a), pick(kKeys, step.b)); });
+      (void)call_both([&](Store& each) { return each.tasks().find(pick(kQueues, step.a), pick(kKeys, step.b)); });
       return;
     default:
       return compare_list(query_of(step));
@@ -403,12 +403,12 @@ void Twin::apply_to_messages(const Step& step) {
       const Message first{.id = id, .deadline = now() + std::chrono::seconds(step.c % 5), .value = some_text(step.d)};
       const Message second{.id = pick(kMessageIds, step.c), .deadline = now(), .key = "", .headers = {{"h", id}}};
       const std::vector messages = {first, second};
-      (void)ask_both([&](Store& each) { return each.messages().enqueue(queue, messages); });
+      (void)call_both([&](Store& each) { return each.messages().enqueue(queue, messages); });
       return;
     }
     case Call::kReadyDue: {
       const Duration horizon = pick(std::array<Duration, 2>{0s, 1s}, step.b);
-      const auto outcome = ask_both(
+      const auto outcome = call_both(
           [&](Store& each) { return each.messages().ready_due(queue, node_id(step.c), horizon, step.d % 3 + 1); });
       for (const ReadiedMessage& each : outcome->messages) readied_.push_back(each.readying);
       return;
@@ -416,25 +416,25 @@ void Twin::apply_to_messages(const Step& step) {
     case Call::kRemove: {
       if (readied_.empty()) return;
       const std::vector fired = {readied_[step.b % readied_.size()], readied_.back()};
-      (void)ask_both([&](Store& each) { return each.messages().remove(queue, fired); });
+      (void)call_both([&](Store& each) { return each.messages().remove(queue, fired); });
       return;
     }
     case Call::kStuckAndReset: {
       const Duration hold = pick(std::array<Duration, 2>{1s, 3s}, step.b);
       const Duration advance = pick(std::array<Duration, 2>{0s, 1s}, step.c);
-      const auto found = ask_both([&](Store& each) {
+      const auto found = call_both([&](Store& each) {
         auto stuck = value_of(each.messages().stuck(queue, hold, advance, kMaxBatch));
         std::ranges::sort(stuck, {}, &Readying::id);
         return stuck;
       });
-      (void)ask_both([&](Store& each) { return each.messages().reset(queue, found); });
+      (void)call_both([&](Store& each) { return each.messages().reset(queue, found); });
       return;
     }
     case Call::kCancelMessage:
-      (void)ask_both([&](Store& each) { return each.messages().cancel(queue, id); });
+      (void)call_both([&](Store& each) { return each.messages().cancel(queue, id); });
       return;
     default:
-      (void)ask_both(
+      (void)call_both(
           [&](Store& each) { return each.messages().move(queue, id, now() + std::chrono::seconds(step.c % 5)); });
   }
 }

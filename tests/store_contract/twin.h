@@ -1,4 +1,4 @@
-// Two stores that are told the same, step by step, and must answer the same: the one under test, and the model.
+// Two stores that get the same calls, step by step, and must answer alike: the one under test, and the model.
 #pragma once
 
 #include <rapidcheck.h>
@@ -65,7 +65,7 @@ class Twin {
 
   void apply(const Step& step);
 
-  // Compares everything that can be asked for.
+  // Compares everything that can be read.
   void compare_all();
 
  private:
@@ -74,8 +74,8 @@ class Twin {
   Instant now();
 
   // Asks both the same and compares the answers; hands back what the store said.
-  template <typename Ask>
-  auto ask_both(Ask ask);
+  template <typename Call>
+  auto call_both(Call call);
 
   void submit(const std::vector<Submission>& submissions);
   void claim(const std::vector<ClaimWish>& wishes);

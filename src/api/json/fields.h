@@ -4,11 +4,11 @@
 // a member and, where the type of the member does not say it, a form:
 //
 //   constexpr std::array kRows = {
-//       field<&Retry::delay>("delay", schema::kDuration),
-//       written<&Task::spec, AsBytes>("spec", schema::kAny),
-//       accepted<&NewTask::key>("key", schema::kText).required(),
+//       field<&TaskError::code>("code", schema::kText).required(),
+//       field<&TaskError::args, AsBytes>("args", schema::kAny),
+//       field<&TaskError::description>("description", schema::kText),
 //   };
-//   static_assert(kRows.size() == member_count<Retry>());
+//   static_assert(kRows.size() == member_count<TaskError>());
 #pragma once
 
 #include <array>

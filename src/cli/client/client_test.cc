@@ -46,7 +46,8 @@ class ClientTest : public ::testing::Test {
     {
       const std::scoped_lock lock(mutex_);
       const std::string query = request.query.empty() ? "" : "?" + request.query;
-      requests_.push_back(request.method + " " + request.path + query + (request.body.empty() ? "" : " " + request.body));
+      requests_.push_back(request.method + " " + request.path + query +
+                          (request.body.empty() ? "" : " " + request.body));
       response = responses_.front();
       if (responses_.size() > 1) responses_.pop_front();
     }
@@ -54,7 +55,7 @@ class ClientTest : public ::testing::Test {
   }
 
   std::mutex mutex_;
-  std::vector<std::string> requests_;    // guarded by mutex_
+  std::vector<std::string> requests_;   // guarded by mutex_
   std::deque<HttpResponse> responses_;  // guarded by mutex_ once commands run
   testing::TestServer server_{
       [this](const HttpRequest& request, const Responder& responder) { handle(request, responder); }};
@@ -180,7 +181,7 @@ TEST_F(ClientTest, AConflictOfASubmitWithInIsExplained) {
 
 TEST_F(ClientTest, ListsNodes) {
   respond({{.body = R"({"nodes":[{"id":"worker-1","address":"http://a:1","version":"0.1.0","started_at":"S",)"
-                   R"("last_seen":"L"},{"id":"worker-2","address":"http://b:1","version":"0.2.0"}]})"}});
+                    R"("last_seen":"L"},{"id":"worker-2","address":"http://b:1","version":"0.2.0"}]})"}});
   const auto printed = terminal_.type({"node", "list"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
   EXPECT_THAT(requests(), ElementsAre("GET /v1/nodes"));
@@ -201,8 +202,8 @@ TEST_F(ClientTest, DoctorNotesANodeOfAnotherVersion) {
 TEST_F(ClientTest, WaitEndsWithTheTask) {
   const std::string end = task("completed", R"(,"result":{"n":1.0})");
   respond({{.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"},
-          {.body = task("running")},
-          {.body = end}});
+           {.body = task("running")},
+           {.body = end}});
   const auto printed = terminal_.type({"task", "submit", "mail", "1", "--wait"});
   EXPECT_EQ(printed.exit_code, kDone);
   EXPECT_THAT(printed.out, AllOf(HasSubstr("completed"), HasSubstr("{\"n\":1.0}\n")));
@@ -212,7 +213,7 @@ TEST_F(ClientTest, WaitEndsWithTheTask) {
 TEST_F(ClientTest, WaitWithJsonPrintsOnlyTheEndedTask) {
   const std::string end = task("completed");
   respond({{.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"},
-          {.body = end}});
+           {.body = end}});
   EXPECT_EQ(terminal_.type({"task", "submit", "mail", "1", "--wait", "--json"}).out, end + "\n");
 }
 

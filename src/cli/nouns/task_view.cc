@@ -25,10 +25,10 @@ std::string retry_of(const TaskReply& task) {
   for (const Member& member : task.retry) {
     if (member.name != "kind") {
       text += fmt::format(", {} {}", member.name, text_of(member));
-    } else if (const std::string kind = text_of(member); kind != "none") {
-      text.insert(0, kind);
+    } else if (const std::string kind = text_of(member); kind == "none") {
+      return "none";
     } else {
-      return kind;
+      text.insert(0, kind);
     }
   }
   return text;

@@ -1,4 +1,4 @@
--- What the ticks of the nodes need to know of tasks.
+-- What a tick reads of tasks, and places in queues.
 
 -- name: cluster_next_due
 -- Index: life_due, at its beginning

@@ -123,7 +123,7 @@ bool Statement::next() {
 }
 
 std::string Statement::text(int column) const {
-  // The blob first: asked for as text, SQLite would convert it.
+  // The blob first: read as text, SQLite would convert it.
   const void* bytes = sqlite3_column_blob(handle_.get(), column);
   const int size = sqlite3_column_bytes(handle_.get(), column);
   return bytes == nullptr ? std::string()

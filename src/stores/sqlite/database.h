@@ -24,7 +24,7 @@ namespace horae::sqlite {
 
 // One connection.
 //
-// Threads: one at a time.
+// Not thread-safe: one thread at a time.
 class Database {
  public:
   // Opens or creates the file ("" and ":memory:" are SQLite's own), in WAL mode with synchronous=FULL. With
@@ -40,7 +40,7 @@ class Database {
   // The error so far, and a clean slate.
   Result<void> take_error();
 
-  // True after a failed fsync: what the kernel then says about later ones is worth nothing (FAILURES 39). Never reset.
+  // True after a failed fsync: what the kernel then reports of later ones cannot be trusted. Never reset.
   bool broken() const { return broken_; }
 
   sqlite3* handle() { return handle_.get(); }
@@ -92,7 +92,7 @@ class Statement {
   // Steps to the next row; false when there is none, or after an error.
   bool next();
 
-  // Runs to the end and tells how many rows were changed.
+  // Runs to the end and returns how many rows were changed.
   template <typename... Values>
   int run(const Values&... values) {
     start(values...);

@@ -98,7 +98,7 @@ void Effects::write_history(const Life& life, const Effect& effect, const Brough
     const std::string detail = effect.history->has_errors ? history_detail(to_json(*brought.errors)) : "";
     lives_.note(life, effect.history->kind, change.now(), effect.history->progress, detail);
   } else if (effect.owner == Effect::Owner::kCleared) {
-    // The row of the task tells of the assignment no more, and no entry of the end does: a turn was completed.
+    // The row of the task no longer has the assignment, and no entry of the end has it: a turn was completed.
     lives_.note(life, HistoryKind::kAssignment, *life.started_at, std::nullopt, "");
   }
 }

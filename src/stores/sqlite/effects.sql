@@ -1,7 +1,7 @@
 -- What an event does to the row of a task. Each statement names the state, the attempt and the owner that it expects.
 
 -- name: effects_extend
--- A heartbeat: the attempt goes on.
+-- A heartbeat: the attempt continues.
 -- ?1 integer: length of the lease, ns
 -- ?2 integer: end of the lease, µs
 -- ?3 real: progress; null: it stays
@@ -18,7 +18,7 @@ update life
  where number = ?6 and state = ?7 and attempt = ?8 and owner is ?9;
 
 -- name: effects_finish
--- The task has ended. The owner of its last attempt and the beginning of that attempt stay, the lease goes.
+-- The task has ended. The owner of its last attempt and the beginning of that attempt stay, the lease is cleared.
 -- ?1 integer: state
 -- ?2 integer: tries
 -- ?3 real: progress; null: it stays

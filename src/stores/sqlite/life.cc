@@ -101,7 +101,7 @@ bool Lives::is_assignment_noted(const Life& life) { return has_row(find_assignme
 
 void Lives::note(const Life& life, HistoryKind kind, Instant now, std::optional<double> progress,
                  std::string_view detail) {
-  // If the assignment has a row of its own (a late result came between), the end must not tell of it once more.
+  // If the assignment has a row of its own (a late result came between), the row of the end must not have it again.
   const auto started_at = is_assignment_noted(life) ? std::nullopt : life.started_at;
   if (kind == HistoryKind::kAssignment && !started_at) return;
   insert_trail(life.number, kind, life.attempt, life.owner.value_or(""), started_at, now, progress, detail);
@@ -110,7 +110,7 @@ void Lives::note(const Life& life, HistoryKind kind, Instant now, std::optional<
 void Lives::note_late_result(const Life& life, int attempt, std::string_view owner, Instant now,
                              std::string_view detail) {
   if (has_row(find_late_.start(life.number, HistoryKind::kLateResult, attempt, owner))) return;
-  // The present assignment came before this, so it has to stand before it.
+  // The present assignment came before the late result, so its row must be before it.
   if (life.started_at) note(life, HistoryKind::kAssignment, *life.started_at, std::nullopt, "");
   insert_trail(life.number, HistoryKind::kLateResult, attempt, owner, std::nullopt, now, std::nullopt, detail);
 }

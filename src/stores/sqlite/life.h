@@ -1,4 +1,4 @@
-// Reading where a task stands, and the writes that several transitions share: its trail, checkpoint and errors.
+// Reads the state of a task, and writes its trail.
 #pragma once
 
 #include <optional>
@@ -29,13 +29,13 @@ struct Life {
   std::optional<Duration> recurring;
   std::optional<Duration> lease;  // its length, while running
 
-  // Whose the newest attempt is, or was.
+  // The owner of the newest attempt, running or ended.
   std::optional<std::string> newest_owner() const { return owner || !ended ? owner : std::optional(ended->owner); }
 
   Holding holding() const { return {state, attempt, owner.value_or(""), ended}; }
 };
 
-// What came with the task and decides about its failures.
+// The part of the task's request that decides what its failures do.
 struct Rules {
   int max_attempts = 0;
   RetryPolicy retry;

@@ -1,4 +1,4 @@
--- Where a task stands, and its trail.
+-- The state of a task, and its trail.
 
 -- name: life_number
 -- ?1 blob: id
@@ -47,11 +47,11 @@ select ?1, ifnull(max(place), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
 
 -- name: trail_prune
 -- Takes the row after the first ones once there are too many: the first and the newest stay. Returns whether it also
--- told of the assignment of its attempt.
+-- had the assignment of its attempt.
 -- ?1 integer: task
 -- ?2 integer: how many rows may stay
 -- ?3 integer: how many of them are the first ones
--- ?4 integer: kind of a row that tells of nothing but an assignment
+-- ?4 integer: kind of a row that has nothing but an assignment
 -- Index: the primary key
 delete from trail
  where number = ?1
@@ -78,7 +78,7 @@ select 1
  where number = ?1 and kind = ?2 and attempt = ?3 and worker = ?4;
 
 -- name: trail_find_assignment
--- A row that tells of an assignment, its own or that of the attempt that it ends, has its time.
+-- A row that has an assignment, its own or that of the attempt that it ends, has its time.
 -- ?1 integer: task
 -- ?2 integer: attempt
 -- Index: the primary key, for the rows of the task

@@ -14,10 +14,10 @@ class Target final : public MigrationTarget {
   void unlock() override {}
 
   Result<int> version() override {
-    Statement ask(database_, "PRAGMA user_version");
-    const int version = ask.start().next() ? ask.small(0) : 0;
-    ask.finish();
-    if (auto asked = database_.take_error(); !asked.ok()) return asked.error();
+    Statement query(database_, "PRAGMA user_version");
+    const int version = query.start().next() ? query.small(0) : 0;
+    query.finish();
+    if (auto read = database_.take_error(); !read.ok()) return read.error();
     return version;
   }
 

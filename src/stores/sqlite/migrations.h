@@ -14,7 +14,7 @@ std::span<const Migration> sqlite_migrations();
 
 namespace sqlite {
 
-// Applies what is missing, or only tells with `dry_run`. The version is SQLite's own user_version.
+// Applies what is missing, or only reports it with `dry_run`. The version is SQLite's own user_version.
 Result<MigrationReport> migrate_database(Database& database, bool dry_run);
 
 }  // namespace sqlite

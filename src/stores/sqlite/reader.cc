@@ -126,10 +126,9 @@ std::optional<Task> Reader::read_task(std::optional<std::int64_t> number) {
   return task;
 }
 
-// The trail says what is over; the present assignment is told by the task itself, unless a row of the trail speaks of
-// it.
+// The trail has what is over; the present assignment comes from the row of the task, unless a row of the trail has it.
 void Reader::add_history(Task& task) {
-  bool told = false;
+  bool is_noted = false;
   trail_.start(task.number);
   while (trail_.next()) {
     HistoryEntry entry{.kind = static_cast<HistoryKind>(trail_.small(0)),
@@ -138,14 +137,14 @@ void Reader::add_history(Task& task) {
                        .attempt = trail_.small(1),
                        .detail = trail_.text(6)};
     if (!trail_.is_null(5)) entry.progress = trail_.real(5);
-    told = told || (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt);
+    is_noted = is_noted || (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt);
     const auto started_at = trail_.optional_instant(3);
     if (started_at && entry.kind != HistoryKind::kAssignment) {
       task.history.append({HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
     }
     task.history.append(std::move(entry));
   }
-  if (!told && task.owner && task.started_at) {
+  if (!is_noted && task.owner && task.started_at) {
     task.history.append({HistoryKind::kAssignment, *task.owner, *task.started_at, task.attempt, std::nullopt, ""});
   }
 }

@@ -1,4 +1,4 @@
-// Looking at tasks, without getting in the writer's way.
+// Reads tasks, without blocking the writer.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace horae::sqlite {
 
 // Each call sees the database at one moment.
 //
-// Threads: every member may be called from any thread at once; they follow one another.
+// Thread-safe; calls are serialized.
 class Reader {
  public:
   // The database has the newest schema. The clock must outlive the reader. In memory, the connection is also the

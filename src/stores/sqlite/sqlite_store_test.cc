@@ -35,7 +35,7 @@ class SqliteStoreTest : public ::testing::Test {
   SystemClock clock_;
 };
 
-// A connection that is not ours: somebody's shell.
+// A connection of another program, such as a shell.
 class Foreign {
  public:
   explicit Foreign(const std::string& path) { sqlite3_open(path.c_str(), &database_); }
@@ -95,7 +95,7 @@ TEST_F(SqliteStoreTest, AForeignLockGivesARetryableErrorAndLosesNothing) {
   EXPECT_TRUE(has(*store, during));
 }
 
-TEST_F(SqliteStoreTest, WhatIsLeasedUnderATokenIsToldWithoutTheWriter) {
+TEST_F(SqliteStoreTest, LeasesOfATokenAreReadWithoutTheWriter) {
   const auto store = open();
   const TaskId id = new_id();
   ASSERT_TRUE(submit(*store, id).ok());
@@ -120,7 +120,7 @@ TEST_F(SqliteStoreTest, ADatabaseOfANewerHoraeIsRefused) {
 }
 
 TEST_F(SqliteStoreTest, AFileThatIsNoDatabaseIsRefusedAndLeftAlone) {
-  std::ofstream(path()) << "these are not the bytes of a database, but somebody may still need them";
+  std::ofstream(path()) << "these are not the bytes of a database, but they may still be needed";
   const auto store = open_sqlite_store(url(), clock_);
   ASSERT_FALSE(store.ok());
   EXPECT_THAT(store.error().message, HasSubstr("not a database"));
@@ -152,7 +152,7 @@ TEST_F(SqliteStoreTest, AWalThatALongReaderLetGrowIsCutBackOnceItIsGone) {
     Foreign reader(path());
     reader.execute("BEGIN; SELECT * FROM task");
     write(80);
-    EXPECT_GT(wal_size(), kLimit);  // nothing may be overwritten that the reader may still ask for
+    EXPECT_GT(wal_size(), kLimit);  // what the reader may still read must not be overwritten
   }
   write(10);
   EXPECT_LE(wal_size(), kLimit);

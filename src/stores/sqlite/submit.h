@@ -23,8 +23,8 @@ class Submitter {
 
   SubmitOutcome submit_one(const Submission& submission, KnownQueues& known, Change& change);
 
-  // What stands in the way of a submission: the task under its key in `queue` (0 if that does not exist), or under its
-  // id.
+  // The task with which a submission conflicts: the one under its key in `queue` (0 if that does not exist), or under
+  // its id.
   std::optional<SubmitOutcome> find_present(const Submission& submission, std::string_view digest, std::int64_t queue);
 
   void insert_life(std::int64_t number, const NewTask& task, const QueueRow& queue, SubmitOutcome& outcome,

@@ -1,4 +1,4 @@
-// Tokens: who may call a node.
+// API tokens.
 #pragma once
 
 #include "store/token_store.h"

@@ -1,4 +1,4 @@
-// What the engine's loops ask of the store: promotion, the watch over leases, purging.
+// The calls of the engine's loops: promotion, expiry of leases, purging.
 #pragma once
 
 #include <optional>

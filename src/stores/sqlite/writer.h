@@ -24,7 +24,7 @@ struct QueueRow {
   bool paused = false;
 };
 
-// What a running transaction knows: the time, which is one moment for all of it, and how the counts of queues change.
+// The state of a running transaction: its time, one moment for all of it, and the changes of the counts of queues.
 class Change {
  public:
   explicit Change(Instant now) : now_(now) {}
@@ -35,7 +35,7 @@ class Change {
   // `delay` from now, to the next whole microsecond.
   Instant after(Duration delay) const { return now_ + std::chrono::ceil<std::chrono::microseconds>(delay); }
 
-  // A task of that queue went from one state to another; nothing stands for "does not exist".
+  // A task of that queue moved from one state to another; no state: it does not exist.
   void moved(std::int64_t queue, std::optional<State> from, std::optional<State> to);
 
   using Counts = std::array<std::int64_t, kAllStates.size()>;
@@ -46,8 +46,7 @@ class Change {
   std::map<std::int64_t, Counts> counts_;
 };
 
-// Threads: transact() may be called from any thread; the transactions follow one another. All else is for code that
-// runs inside one.
+// transact() is thread-safe and serializes transactions; everything else is for code that runs inside one.
 class Writer {
  public:
   // The database has the newest schema. The clock must outlive the writer.

@@ -9,9 +9,10 @@ Result<void> DatabaseIdentity::admit(const Connection& connection) {
   if (incarnation_.empty()) incarnation_ = connection.incarnation();
   if (incarnation_ == connection.incarnation() && !database_changed_) return {};
   database_changed_ = true;
-  return Error{ErrorCode::kUnavailable,
-               "PostgreSQL was restarted, or another database has taken its place: what this node caches of it is being "
-               "read again"};
+  return Error{
+      ErrorCode::kUnavailable,
+      "PostgreSQL was restarted, or another database has taken its place: what this node caches of it is being "
+      "read again"};
 }
 
 // A caller that waited while another thread tried takes the result of that attempt: a server that hangs costs all

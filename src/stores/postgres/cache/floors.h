@@ -2,9 +2,9 @@
 //
 // A claim reads the index of ready ranges from its low end. Entries of ranges that are gone stay there until a vacuum,
 // and as long as any session holds an old snapshot no vacuum may take them: claims would walk over all of them, more
-// each second. A floor lets them begin where live entries begin. It is a hint of this node and may be wrong, because other
-// nodes make tasks ready as well: so each second one claim ignores it. That is why the order of claims holds within a
-// second across nodes.
+// each second. A floor lets them begin where live entries begin. It is a hint of this node and may be wrong, because
+// other nodes make tasks ready as well: so each second one claim ignores it. That is why the order of claims holds
+// within a second across nodes.
 #pragma once
 
 #include <cstdint>

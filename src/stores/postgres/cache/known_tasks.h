@@ -1,7 +1,7 @@
 // A cache of the tasks that this node stored or claimed lately: the id of a number, what to run, and the lease.
 //
-// A task row is written once, and a number never gets another id, so a cached id is valid for its database forever. What
-// is not cached is read from the database. The lease is a hint: it may have been cut or ended since.
+// A task row is written once, and a number never gets another id, so a cached id is valid for its database forever.
+// What is not cached is read from the database. The lease is a hint: it may have been cut or ended since.
 #pragma once
 
 #include <cstddef>
@@ -74,7 +74,8 @@ class KnownTasks {
     }
   }
 
-  // Of tasks that were completed with their lease, or could not be: a repeated settlement takes the general path at once.
+  // Of tasks that were completed with their lease, or could not be: a repeated settlement takes the general path at
+  // once.
   template <typename Settlements>
   void forget_leases(const Settlements& settlements) {
     const std::lock_guard lock(mutex_);

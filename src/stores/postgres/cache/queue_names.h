@@ -15,8 +15,8 @@ namespace horae::postgres {
 
 using QueueNumbers = std::map<std::string, int, std::less<>>;
 
-// Thread-safe. The pool must outlive it. Not to be called from within a transaction of the pool: it may need a connection
-// itself.
+// Thread-safe. The pool must outlive it. Not to be called from within a transaction of the pool: it may need a
+// connection itself.
 class QueueNames {
  public:
   explicit QueueNames(Pool& pool) : pool_(pool) {}

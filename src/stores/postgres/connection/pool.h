@@ -35,8 +35,9 @@ class Pool {
   // Runs `body` (Transaction& -> Result<T>), which commits at its end. It is run again
   //   after a serialization failure or deadlock, a few times, with a random pause;
   //   after a lost connection, once and on a new one, if COMMIT cannot have happened.
-  // If it can, the answer is kUnavailable: the outcome is unknown, and the caller repeats its call with the same ids and
-  // tokens. `body` may return success after a failure that it has noticed, but not after one that it has overlooked.
+  // If it can, the answer is kUnavailable: the outcome is unknown, and the caller repeats its call with the same ids
+  // and tokens. `body` may return success after a failure that it has noticed, but not after one that it has
+  // overlooked.
   template <typename T, typename Body>
   Result<T> transact(Body body) {
     return run<T>(Transaction::Kind::kChange, body);

@@ -42,8 +42,8 @@ class ValuesStatement {
     return tickets;
   }
 
-  // All rows in one statement; there are kMostRows of them at most. The list is filled up with default-constructed rows,
-  // at least one if there are no others: the statement must recognize them. `params` are $1, $2, ...
+  // All rows in one statement; there are kMostRows of them at most. The list is filled up with default-constructed
+  // rows, at least one if there are no others: the statement must recognize them. `params` are $1, $2, ...
   template <typename Row, typename Write>
   std::size_t send_as_one(Transaction& transaction, Params params, const std::vector<Row>& rows, Write write) const {
     HORAE_CHECK(rows.size() <= kMostRows, "they go into one statement");

@@ -123,8 +123,8 @@ class PostgresDaysTest : public TestDatabase {
     return horae::testing::wait_until([&] { return std::stoi(ask(sql)) >= count; });
   }
 
-  // True while any session has such a lock on a partition: "RowExclusiveLock" to write into it, "AccessExclusiveLock" to
-  // drop it.
+  // True while any session has such a lock on a partition: "RowExclusiveLock" to write into it, "AccessExclusiveLock"
+  // to drop it.
   bool is_locked(const std::string& table, std::int64_t day, const std::string& mode) {
     return ask("SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname = '" + table +
                "_d" + std::to_string(day) + "' AND l.granted AND l.mode = '" + mode +

@@ -1,5 +1,5 @@
-// Ranges of tasks as the tables of states hold them (migrations/0001_tasks.sql), and the writes to these tables that the
-// transitions share.
+// Ranges of tasks as the tables of states hold them (migrations/0001_tasks.sql), and the writes to these tables that
+// the transitions share.
 #pragma once
 
 #include <cstdint>

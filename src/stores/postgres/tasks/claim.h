@@ -44,8 +44,8 @@ class ClaimPart {
   // After the commit, while the answers are there.
   virtual void read(const Transaction& transaction) = 0;
 
-  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which the
-  // general path of claim() finds.
+  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which
+  // the general path of claim() finds.
   virtual Result<std::optional<Claimed>> finish() = 0;
 };
 
@@ -60,8 +60,8 @@ class Claimer {
 
   Result<Claimed> claim(std::span<const ClaimWish> wishes);
 
-  // The same in a transaction that does more, without waiting for tasks that other transactions hold. The wishes outlive
-  // the part. Null if claim() is the better way, because the last claim found nothing, or a token serves once.
+  // The same in a transaction that does more, without waiting for tasks that other transactions hold. The wishes
+  // outlive the part. Null if claim() is the better way, because the last claim found nothing, or a token serves once.
   Result<std::unique_ptr<ClaimPart>> part(std::span<const ClaimWish> wishes);
 
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token);

@@ -17,9 +17,9 @@
 
 namespace horae::postgres {
 
-// Lock order: running ranges in the order of their numbers; ids, for which it waits only for transactions that store the
-// same ones; and ready ranges, for which it never waits. No transaction waits for a running range while it holds one of
-// the later locks, so exchanges cannot deadlock.
+// Lock order: running ranges in the order of their numbers; ids, for which it waits only for transactions that store
+// the same ones; and ready ranges, for which it never waits. No transaction waits for a running range while it holds
+// one of the later locks, so exchanges cannot deadlock.
 //
 // Thread-safe.
 class Exchanger {

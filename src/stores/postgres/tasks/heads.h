@@ -40,8 +40,8 @@ struct GivenTask {
   const ReadyRange* from = nullptr;  // in the ranges of its head
 };
 
-// Gives away up to `most` tasks of these queues, the most urgent ones first: by effective priority, then by the second in
-// which they became ready, then by number. `second` is the present one.
+// Gives away up to `most` tasks of these queues, the most urgent ones first: by effective priority, then by the second
+// in which they became ready, then by number. `second` is the present one.
 std::vector<GivenTask> give(Heads& heads, const std::vector<int>& queues, std::size_t most, std::int64_t second);
 
 // The ranges that gave tasks, by their first numbers, and what is left of them.

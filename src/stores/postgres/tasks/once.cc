@@ -51,7 +51,8 @@ std::vector<Uuid> once_tokens_of(std::span<const ClaimWish> wishes) {
 OnceTokens::OnceTokens(Transaction& transaction, std::span<const ClaimWish> wishes) : transaction_(transaction) {
   const std::vector<Uuid> tokens = once_tokens_of(wishes);
   if (tokens.empty()) return;
-  // One round trip for all: each statement sees what was committed before it began, that is, after the locks were granted.
+  // One round trip for all: each statement sees what was committed before it began, that is, after the locks were
+  // granted.
   send_locks(transaction, tokens);
   const std::size_t served = transaction.send(kServed, Params::of(tokens));
   held_.emplace(transaction, tokens);

@@ -34,8 +34,8 @@ struct Card {
   bool is_extended() const { return effect && effect->state == State::kRunning; }
 };
 
-// Sends the changes to cards that have a lease, which the transaction has locked; `now` is the store's time. Returns the
-// ranges that become ready.
+// Sends the changes to cards that have a lease, which the transaction has locked; `now` is the store's time. Returns
+// the ranges that become ready.
 std::vector<ReadyRange> write_cards(Transaction& transaction, Instant now, const std::vector<const Card*>& cards);
 
 }  // namespace horae::postgres

@@ -1,7 +1,7 @@
 // The common settlement, in one round trip: a worker completes all tasks of leases that it got through this node.
 //
-// Nothing has to be read first: if the leases are unchanged, judge() accepts each completion; if one of them has changed,
-// the transaction is rolled back, and settle.h takes over.
+// Nothing has to be read first: if the leases are unchanged, judge() accepts each completion; if one of them has
+// changed, the transaction is rolled back, and settle.h takes over.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ struct WholeLease {
 // statement takes.
 std::optional<std::vector<WholeLease>> whole_leases(std::span<const Settlement> settlements, KnownTasks& known);
 
-// Sends the statement that completes all of them. If one of the leases has changed (it was cut, has expired, or the owner
-// is another one), the transaction fails with Failure::unmet() and is rolled back.
+// Sends the statement that completes all of them. If one of the leases has changed (it was cut, has expired, or the
+// owner is another one), the transaction fails with Failure::unmet() and is rolled back.
 void send_completion(Transaction& transaction, const std::vector<WholeLease>& leases);
 
 // Completes all of them, or none, in a transaction of its own. False if one of the leases has changed.

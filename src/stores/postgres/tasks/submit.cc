@@ -99,8 +99,8 @@ Stored find_stored(Transaction& transaction, std::span<const Submission> submiss
   return stored;
 }
 
-// Those of tasks that are not stored are left as they are, except where there may be no further queue. Nothing if a task
-// was purged meanwhile.
+// Those of tasks that are not stored are left as they are, except where there may be no further queue. Nothing if a
+// task was purged meanwhile.
 std::optional<std::vector<SubmitOutcome>> outcomes_of_stored(std::span<const Submission> submissions,
                                                              const QueueNumbers& queues, const Stored& stored) {
   std::vector<SubmitOutcome> outcomes(submissions.size());
@@ -121,8 +121,8 @@ std::optional<std::vector<SubmitOutcome>> outcomes_of_stored(std::span<const Sub
   return outcomes;
 }
 
-// Reserves the keys, and the ids that need it. Waits for transactions that reserve the same ones. False after a failure,
-// or if one of them was reserved meanwhile.
+// Reserves the keys, and the ids that need it. Waits for transactions that reserve the same ones. False after a
+// failure, or if one of them was reserved meanwhile.
 bool insert_guards(Transaction& transaction, const std::vector<NewEntry>& entries) {
   std::vector<std::int32_t> queues;
   std::vector<std::string_view> keys;
@@ -203,8 +203,8 @@ bool Submitter::are_new(std::span<const Submission> submissions, const Queues& q
   return std::ranges::all_of(submissions, [&](const Submission& each) { return ids.insert(each.new_id).second; });
 }
 
-// Takes numbers for all, in one piece for each day: a task whose id has an open day gets a number of that day, any other
-// one a number of today, and its id is guarded.
+// Takes numbers for all, in one piece for each day: a task whose id has an open day gets a number of that day, any
+// other one a number of today, and its id is guarded.
 Result<std::vector<NewEntry>> Submitter::number(std::span<const Submission> submissions, const Queues& queues) {
   std::vector<std::optional<std::int64_t>> days(submissions.size());  // of the ids
   std::map<std::int64_t, bool> is_open;

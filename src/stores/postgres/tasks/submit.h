@@ -25,8 +25,8 @@ class Submitter {
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions);
 
-  // Numbers for tasks that need no look-up, so that an Insertion can store them in one round trip: they have no key, ids
-  // that Horae made just now, and queues that exist. Nothing if any of them is different.
+  // Numbers for tasks that need no look-up, so that an Insertion can store them in one round trip: they have no key,
+  // ids that Horae made just now, and queues that exist. Nothing if any of them is different.
   Result<std::optional<std::vector<NewEntry>>> prepare_new(std::span<const Submission> submissions);
 
  private:

@@ -31,7 +31,7 @@ create table queue (
   cancelled integer not null default 0
 ) strict;
 
--- What a client asked for: written once.
+-- A task as the client requested it: written once.
 create table task (
   number       integer primary key,
   id           blob not null unique,
@@ -45,7 +45,7 @@ create table task (
   retry_factor real not null,
   retry_cap    integer not null,
   retry_jitter real not null,
-  digest       blob not null,  -- of the request, to tell a repetition from a conflict
+  digest       blob not null,  -- of the request: distinguishes a repetition from a conflict
   spec         text not null
 ) strict;
 create unique index task_key on task (queue, key) where key is not null;
@@ -134,7 +134,7 @@ create table message (
 create index message_waiting on message (delay_queue, deadline, id) where readied_at is null;
 create index message_ready on message (delay_queue, readied_at) where readied_at is not null;
 
--- API tokens: who may call a node, and what for. Of secrets only their hashes are kept.
+-- API tokens. Of a secret only its hash is kept.
 create table token (
   id         text primary key,
   name       text not null,
