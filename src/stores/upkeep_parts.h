@@ -1,4 +1,4 @@
-// What the stores share about time left and leases that expire.
+// What the stores share about time left.
 #pragma once
 
 #include <algorithm>

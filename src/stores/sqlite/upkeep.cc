@@ -149,7 +149,7 @@ PurgeOutcome Upkeep::purge_tasks(std::size_t max, Change& change) {
     const auto kept = std::chrono::ceil<std::chrono::microseconds>(retention);
     const Instant before = change.now() - (HORAE_MUTANT("purge_ignores_retention") ? kept / 8 : kept);
     std::vector<std::int64_t> numbers;
-    purgeable_.start(queue, before, max - outcome.purged + 1);  // one more, to know whether there is more
+    purgeable_.start(queue, before, max - outcome.purged + 1);  // one more shows whether there is more
     while (purgeable_.next()) numbers.push_back(purgeable_.integer(0));
     for (const std::int64_t number : numbers) {
       if (outcome.purged == max) {
