@@ -87,7 +87,7 @@ def faults_of(path: str, text: str) -> Iterator[Fault]:
 
 def files_of(root: Path) -> Iterator[Path]:
     for file in sorted(root.iterdir()):
-        if file.is_file() and (file.suffix in SUFFIXES or file.name.startswith(".clang")):
+        if file.is_file() and file.name != ".git" and (file.suffix in SUFFIXES or file.name.startswith(".clang")):
             yield file
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):

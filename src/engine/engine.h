@@ -51,7 +51,7 @@ struct EngineListeners {
 };
 
 // Order of start: heartbeats first, then the loops that end and start runs, then those that bring new work. Order of
-// stop: no new work is taken; chores are released and runs are told to stop; until they have ended and the store knows
+// stop: no new work is taken; chores are released and runs are asked to stop; until they have ended and the store knows
 // it, or the grace time is over, everything goes on, heartbeats too; then the loops stop, heartbeats last. While it is
 // started, the node is in the store's list of nodes and receives the messages of other nodes.
 //

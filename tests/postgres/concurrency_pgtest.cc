@@ -1,5 +1,5 @@
 // Eight sessions do everything at once, by chance, on the real clock and with the shortest leases. No call may fail; at
-// quiet moments the database must be whole and agree with all that the callers were told.
+// quiet moments the database must be whole and agree with all that the callers were answered.
 //
 // HORAE_SEED=n takes other seeds. Threads meet differently each time, so a seed repeats the calls, not their order.
 

@@ -28,12 +28,12 @@ class Meeting : public ::testing::Test {
   // Runs an operation on a thread of its own.
   struct Running {
     std::atomic<bool> has_ended = false;
-    std::future<Told> told;
+    std::future<Answered> told;
   };
 
   void start(Running& running, Operation operation, Scene::Side side) {
     running.told = std::async(std::launch::async, [&running, operation, side, this] {
-      Told told = scene_.run(operation, side);
+      Answered told = scene_.run(operation, side);
       running.has_ended = true;
       scene_.gate(side).give_up();
       return told;
@@ -109,8 +109,8 @@ TEST_P(Interleaving, AgreesWithSomeOrder) {
   meet(first, first_operation, second, second_operation);
   let_go(first, second, end);
 
-  Told first_told = first.told.get();
-  const Told second_told = second.told.get();
+  Answered first_told = first.told.get();
+  const Answered second_told = second.told.get();
   EXPECT_EQ(scene_.gate(Scene::kFirst).commits(), Scene::commits_of(first_operation)) << "the last commit was not held";
   EXPECT_FALSE(second_told.error) << second_told.error->message;
   if (end == End::kRollback) {
@@ -138,7 +138,7 @@ TEST_P(Extension, LeavesNothingToExpireOfALeaseThatWasCutMeanwhile) {
   meet(cut, GetParam(), extension, Operation::kExtendAll);
   let_go(cut, extension, End::kCommit);
   EXPECT_FALSE(cut.told.get().error);
-  const Told told = extension.told.get();
+  const Answered told = extension.told.get();
   EXPECT_FALSE(told.error) << told.error->message;
   EXPECT_NE(scene_.database().value("select count(*) from running"), "0") << "there is a rest";
   EXPECT_EQ(scene_.expire_now().size(), 0U);
@@ -152,7 +152,7 @@ TEST_F(StuckNode, BlocksTheExtensionOfLeasesButNoOtherCall) {
   Running extension;
   meet(stuck, Operation::kComplete, extension, Operation::kExtendAll);
   EXPECT_TRUE(wait_until_ended(extension));
-  const Told told = extension.told.get();
+  const Answered told = extension.told.get();
   ASSERT_TRUE(told.error);
   EXPECT_EQ(told.error->code, ErrorCode::kUnavailable);
   EXPECT_FALSE(scene_.run(Operation::kClaim, Scene::kSecond).found_nothing);

@@ -1,4 +1,4 @@
-// What many callers were told about their tasks, to be compared with the database when all of them are quiet.
+// What many callers were answered about their tasks, to be compared with the database when all of them are quiet.
 #pragma once
 
 #include <cstddef>

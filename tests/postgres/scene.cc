@@ -52,7 +52,9 @@ constexpr const char* kEmpty =
     " delete from queue; delete from claim_token; update control set stamp = null;"
     " update test_clock set at = started";
 
-Told settle(TaskStore& store, const std::vector<Settlement>& batch) { return tell_settle(batch, store.settle(batch)); }
+Answered settle(TaskStore& store, const std::vector<Settlement>& batch) {
+  return answered_settle(batch, store.settle(batch));
+}
 
 }  // namespace
 
@@ -259,28 +261,28 @@ ClaimWish Scene::wish_of(Side side) {
           .token = Uuid{{static_cast<std::uint8_t>(1 + side)}}};
 }
 
-Told Scene::exchange(Side side) {
+Answered Scene::exchange(Side side) {
   const auto done = settlements_of_all(Event::kComplete);
   const std::vector<Submission>& fresh = sides_[side].plain;
   const std::vector wishes = {wish_of(side)};
   const auto outcome =
       sides_[side].store->tasks().exchange({.settlements = done, .submissions = fresh, .wishes = wishes});
   if (!outcome.ok()) return {.error = outcome.error()};
-  Told told = tell_settle(done, outcome->settled);
-  add_to(told, tell_submit(fresh, outcome->submitted, keys_));
-  add_to(told, tell_claim(wishes[0], outcome->leased));
+  Answered told = answered_settle(done, outcome->settled);
+  add_to(told, answered_submit(fresh, outcome->submitted, keys_));
+  add_to(told, answered_claim(wishes[0], outcome->leased));
   return told;
 }
 
-Told Scene::run(Operation operation, Side side) {
+Answered Scene::run(Operation operation, Side side) {
   Actor& actor = sides_[side];
   TaskStore& store = actor.store->tasks();
   switch (operation) {
     case Operation::kSubmit:
-      return tell_submit(actor.submissions, store.submit(actor.submissions), keys_);
+      return answered_submit(actor.submissions, store.submit(actor.submissions), keys_);
     case Operation::kClaim: {
       const ClaimWish wish = wish_of(side);
-      return tell_claim(wish, store.claim(std::vector{wish}));
+      return answered_claim(wish, store.claim(std::vector{wish}));
     }
     case Operation::kExchange:
       return exchange(side);
@@ -299,22 +301,22 @@ Told Scene::run(Operation operation, Side side) {
     case Operation::kExtendWhole:
       return settle(store, settlements_of_all(Event::kHeartbeat));
     case Operation::kExtendAll:
-      return tell_extend(store.extend_leases(stamp_));
+      return answered_extend(store.extend_leases(stamp_));
     case Operation::kExpire:
-      return tell_expire(store.expire_leases({.seen = stamp_, .silence = 1h, .max = kSome}));
+      return answered_expire(store.expire_leases({.seen = stamp_, .silence = 1h, .max = kSome}));
     case Operation::kPromote:
-      return tell_promote(store.promote_due(kSome));
+      return answered_promote(store.promote_due(kSome));
     case Operation::kCancel: {
       std::vector<CancelWish> wishes;
       for (const TaskId& id : some_of_all(side)) wishes.push_back({.id = id, .reason = std::nullopt});
-      return tell_cancel(wishes, store.cancel(wishes));
+      return answered_cancel(wishes, store.cancel(wishes));
     }
     case Operation::kGet: {
       const auto ids = some_of_all(side);
-      return tell_get(ids, store.get(ids));
+      return answered_get(ids, store.get(ids));
     }
     case Operation::kPurge:
-      return tell_purge(store.purge(kSome));
+      return answered_purge(store.purge(kSome));
   }
   check_failed("operation", __FILE__, __LINE__, "all are above");
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/random.h"
+#include "tests/postgres/answered.h"
 #include "tests/postgres/invariants.h"
-#include "tests/postgres/told.h"
 
 namespace horae::testing {
 
@@ -76,7 +76,7 @@ class Scene {
   explicit Scene(Side claimer = kFirst);
 
   // Runs on the store of that side. The two sides name tasks of their own and some of the same.
-  Told run(Operation operation, Side side);
+  Answered run(Operation operation, Side side);
 
   // What a monitor takes whose last pass was just now.
   std::vector<ExpiredLease> expire_now();
@@ -103,7 +103,7 @@ class Scene {
   std::vector<Settlement> settlements_of_all(Event event) const;
   std::vector<TaskId> some_of_all(Side side) const;
   static ClaimWish wish_of(Side side);
-  Told exchange(Side side);
+  Answered exchange(Side side);
 
   ManualClock clock_;
   SeededRandom random_{1};

@@ -1,4 +1,4 @@
-#include "tests/postgres/told.h"
+#include "tests/postgres/answered.h"
 
 #include <algorithm>
 #include <set>
@@ -45,10 +45,10 @@ bool cancel(Seen& seen, const CancelOutcome& outcome) {
 }
 
 template <typename T>
-Told failure_of(const Result<T>& answer) {
-  Told told;
-  told.error = answer.error();
-  return told;
+Answered failure_of(const Result<T>& answer) {
+  Answered answered;
+  answered.error = answer.error();
+  return answered;
 }
 
 // One possible order: which call came first, and which tasks the moves without a name met.
@@ -58,10 +58,10 @@ struct Way {
   bool second_moves = false;
 };
 
-bool happens(const Told& told, bool moves, const TaskId& id, Seen& seen) {
-  if (moves && !told.moves(seen)) return false;
-  const auto facts = told.facts.find(id);
-  if (facts == told.facts.end()) return true;
+bool happens(const Answered& answered, bool moves, const TaskId& id, Seen& seen) {
+  if (moves && !answered.moves(seen)) return false;
+  const auto facts = answered.facts.find(id);
+  if (facts == answered.facts.end()) return true;
   return std::ranges::all_of(facts->second, [&](const Fact& fact) { return fact(seen); });
 }
 
@@ -82,34 +82,34 @@ std::string describe(const TaskId& id, const Seen& before, const std::map<TaskId
 
 }  // namespace
 
-Told tell_submit(const std::vector<Submission>& asked, const Result<std::vector<SubmitOutcome>>& answer,
-                 const std::map<std::string, TaskId>& keys) {
+Answered answered_submit(const std::vector<Submission>& asked, const Result<std::vector<SubmitOutcome>>& answer,
+                         const std::map<std::string, TaskId>& keys) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
+  Answered answered;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const SubmitOutcome& outcome = (*answer)[i];
     if (outcome.kind == SubmitOutcome::Kind::kCreated) {
-      told.facts[outcome.id].push_back([](Seen& seen) {
+      answered.facts[outcome.id].push_back([](Seen& seen) {
         return !std::exchange(seen, {.exists = true, .state = State::kReady, .owner = {}, .ended = {}}).exists;
       });
       // A key is free only when the task that had it is gone.
       const auto holder = asked[i].task.key ? keys.find(*asked[i].task.key) : keys.end();
-      if (holder != keys.end()) told.facts[holder->second].push_back([](Seen& seen) { return !seen.exists; });
+      if (holder != keys.end()) answered.facts[holder->second].push_back([](Seen& seen) { return !seen.exists; });
     } else {
       const bool present = outcome.kind == SubmitOutcome::Kind::kPresent;
-      told.facts[outcome.id].push_back(
+      answered.facts[outcome.id].push_back(
           [present, state = outcome.state](Seen& seen) { return present && seen.exists && seen.state == state; });
     }
   }
-  return told;
+  return answered;
 }
 
-Told tell_claim(const ClaimWish& asked, const Result<std::vector<std::vector<LeasedTask>>>& answer) {
+Answered answered_claim(const ClaimWish& asked, const Result<std::vector<std::vector<LeasedTask>>>& answer) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
-  told.found_nothing = (*answer)[0].empty();
+  Answered answered;
+  answered.found_nothing = (*answer)[0].empty();
   for (const LeasedTask& lease : (*answer)[0]) {
-    told.facts[lease.id].push_back([owner = asked.owner, attempt = lease.attempt](Seen& seen) {
+    answered.facts[lease.id].push_back([owner = asked.owner, attempt = lease.attempt](Seen& seen) {
       if (!seen.exists || seen.state != State::kReady || attempt != seen.attempt + 1) return false;
       seen.state = State::kRunning;
       seen.attempt = attempt;
@@ -117,98 +117,98 @@ Told tell_claim(const ClaimWish& asked, const Result<std::vector<std::vector<Lea
       return true;
     });
   }
-  return told;
+  return answered;
 }
 
-Told tell_settle(const std::vector<Settlement>& asked, const Result<std::vector<SettleOutcome>>& answer) {
+Answered answered_settle(const std::vector<Settlement>& asked, const Result<std::vector<SettleOutcome>>& answer) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
+  Answered answered;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    told.facts[asked[i].id].push_back(
+    answered.facts[asked[i].id].push_back(
         [said = asked[i], outcome = (*answer)[i]](Seen& seen) { return settle(seen, said, outcome); });
   }
-  return told;
+  return answered;
 }
 
-Told tell_cancel(const std::vector<CancelWish>& asked, const Result<std::vector<CancelOutcome>>& answer) {
+Answered answered_cancel(const std::vector<CancelWish>& asked, const Result<std::vector<CancelOutcome>>& answer) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
+  Answered answered;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    told.facts[asked[i].id].push_back([outcome = (*answer)[i]](Seen& seen) { return cancel(seen, outcome); });
+    answered.facts[asked[i].id].push_back([outcome = (*answer)[i]](Seen& seen) { return cancel(seen, outcome); });
   }
-  return told;
+  return answered;
 }
 
-Told tell_expire(const Result<ExpireOutcome>& answer) {
+Answered answered_expire(const Result<ExpireOutcome>& answer) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
+  Answered answered;
   for (const ExpiredLease& lease : answer->expired) {
-    told.facts[lease.id].push_back([lease](Seen& seen) {
+    answered.facts[lease.id].push_back([lease](Seen& seen) {
       if (seen.state != State::kRunning || seen.attempt != lease.attempt || seen.owner != lease.owner) return false;
       end_attempt(seen, State::kReady, Event::kExpire);
       return true;
     });
   }
-  return told;
+  return answered;
 }
 
 // It changes the state of no task.
-Told tell_extend(const Result<bool>& answer) { return answer.ok() ? Told() : failure_of(answer); }
+Answered answered_extend(const Result<bool>& answer) { return answer.ok() ? Answered() : failure_of(answer); }
 
-Told tell_promote(const Result<PromoteOutcome>& answer) {
+Answered answered_promote(const Result<PromoteOutcome>& answer) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
-  told.moved = answer->promoted;
-  told.moves = [](Seen& seen) {
+  Answered answered;
+  answered.moved = answer->promoted;
+  answered.moves = [](Seen& seen) {
     if (!seen.exists || seen.state != State::kScheduled || !seen.is_due) return false;
     seen.state = State::kReady;
     return true;
   };
-  return told;
+  return answered;
 }
 
-Told tell_purge(const Result<PurgeOutcome>& answer) {
+Answered answered_purge(const Result<PurgeOutcome>& answer) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
-  told.moved = answer->purged;
-  told.moves = [](Seen& seen) {
+  Answered answered;
+  answered.moved = answer->purged;
+  answered.moves = [](Seen& seen) {
     if (!seen.exists || !is_terminal(seen.state) || !seen.is_purgeable) return false;
     seen = {};
     return true;
   };
-  return told;
+  return answered;
 }
 
-Told tell_get(const std::vector<TaskId>& asked, const Result<std::vector<std::optional<Task>>>& answer) {
+Answered answered_get(const std::vector<TaskId>& asked, const Result<std::vector<std::optional<Task>>>& answer) {
   if (!answer.ok()) return failure_of(answer);
-  Told told;
+  Answered answered;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    told.facts[asked[i]].push_back([task = (*answer)[i]](Seen& seen) {
+    answered.facts[asked[i]].push_back([task = (*answer)[i]](Seen& seen) {
       if (!task) return !seen.exists;
       return seen.exists && seen.state == task->state && seen.attempt == task->attempt &&
              seen.owner == task->owner.value_or("");
     });
   }
-  return told;
+  return answered;
 }
 
-void add_to(Told& told, Told next) {
+void add_to(Answered& answered, Answered next) {
   for (auto& [id, facts] : next.facts) {
-    auto& all = told.facts[id];
+    auto& all = answered.facts[id];
     all.insert(all.end(), facts.begin(), facts.end());
   }
-  told.moves = next.moves;
-  told.moved = next.moved;
-  told.found_nothing = next.found_nothing;
+  answered.moves = next.moves;
+  answered.moved = next.moved;
+  answered.found_nothing = next.found_nothing;
 }
 
-std::vector<std::string> contradictions(const std::map<TaskId, Seen>& before, const Told& first, const Told& second,
-                                        const std::map<TaskId, Stand>& after) {
+std::vector<std::string> contradictions(const std::map<TaskId, Seen>& before, const Answered& first,
+                                        const Answered& second, const std::map<TaskId, Stand>& after) {
   std::set<TaskId> ids;
   for (const auto& [id, seen] : before) ids.insert(id);
   for (const auto& [id, stand] : after) ids.insert(id);
-  for (const Told* told : {&first, &second}) {
-    for (const auto& [id, facts] : told->facts) ids.insert(id);
+  for (const Answered* answered : {&first, &second}) {
+    for (const auto& [id, facts] : answered->facts) ids.insert(id);
   }
   std::vector<std::string> wrong;
   std::size_t fewest_moves = 0;
