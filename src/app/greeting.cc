@@ -51,7 +51,7 @@ std::string greeting(const Greeting& greeting, const Config& config) {
       "       -d '{{\"queue\":\"demo\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
       "  {} task list --node {}\n"
       "\n"
-      "Stop it with Ctrl-C (or kill -TERM): running tasks yield, and run again after the next start.\n",
+      "Stop with Ctrl-C (or kill -TERM): running tasks yield, and run again after the next start.\n",
       version(), greeting.owner, url, more_urls, greeting.store, config.engine.dispatcher.slots,
       fmt::join(config.engine.dispatcher.queues, ", "), url, greeting.program, url);
 }

@@ -1,6 +1,7 @@
 #include "tests/support/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,12 @@
 extern char** environ;
 
 namespace horae::testing {
+
+namespace {
+
+constexpr int kPatienceMs = 120'000;
+
+}  // namespace
 
 Process::Process(const std::vector<std::string>& argv) {
   std::array<int, 2> pipe_ends{};
@@ -47,6 +54,11 @@ Process::~Process() {
 }
 
 bool Process::fill() {
+  // A text that never comes fails the test instead of hanging the suite.
+  pollfd ready{.fd = output_, .events = POLLIN, .revents = 0};
+  int count = 0;
+  while ((count = poll(&ready, 1, kPatienceMs)) < 0) HORAE_CHECK(errno == EINTR, "poll() on a pipe of this process");
+  if (count == 0) return false;
   std::array<char, 4096> chunk{};
   ssize_t got = 0;
   do {

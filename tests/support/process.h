@@ -30,7 +30,7 @@ class Process {
   // Blocks for the next line of output and returns it without its end; nothing once the program has closed its output.
   std::optional<std::string> read_line();
 
-  // Reads until a line contains `text`; false if the output ends first.
+  // Reads until a line contains `text`; false if the output ends first, or if nothing comes for two minutes.
   bool read_until(const std::string& text);
 
   // The rest of the output, up to its end.
