@@ -123,7 +123,8 @@ What has no setting here, and why:
 }  // namespace
 
 std::string print_config(const Config& config) {
-  std::string text = comment("Configuration of Horae. docs/reference/configuration.md explains where values come from.");
+  std::string text =
+      comment("Configuration of Horae. docs/reference/configuration.md explains where values come from.");
   std::string table;
   for (const Setting& setting : settings()) {
     text += "\n";

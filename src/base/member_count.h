@@ -14,21 +14,22 @@ namespace horae {
 template <typename Whole>
 struct AnyMember {
   template <typename V>
+  // NOLINTNEXTLINE(google-explicit-constructor): the conversion is its purpose
   requires(!std::same_as<std::remove_cvref_t<V>, Whole>) operator V() const noexcept;
 };
 
-template <typename T, std::size_t... I>
-constexpr bool can_have_members(std::index_sequence<I...> /*indices*/) {
-  return requires { T{(static_cast<void>(I), AnyMember<T>())...}; };
+template <typename T, std::size_t... kIndices>
+constexpr bool can_have_members(std::index_sequence<kIndices...> /*indices*/) {
+  return requires { T{(static_cast<void>(kIndices), AnyMember<T>())...}; };
 }
 
-// The number of members of the aggregate T, which has no base class, no array and at most `Most` members.
-template <typename T, std::size_t Most = 40>
+// The number of members of the aggregate T, which has no base class, no array and at most `kMost` members.
+template <typename T, std::size_t kMost = 40>
 constexpr std::size_t member_count() {
-  if constexpr (Most == 0 || can_have_members<T>(std::make_index_sequence<Most>())) {
-    return Most;
+  if constexpr (kMost == 0 || can_have_members<T>(std::make_index_sequence<kMost>())) {
+    return kMost;
   } else {
-    return member_count<T, Most - 1>();
+    return member_count<T, kMost - 1>();
   }
 }
 

@@ -117,32 +117,32 @@ template <typename T, typename V>
 struct MemberOf<V T::*> {
   using Whole = T;
 };
-template <auto Member>
-using WholeOf = typename MemberOf<decltype(Member)>::Whole;
+template <auto kMember>
+using WholeOf = typename MemberOf<decltype(kMember)>::Whole;
 
 // A field that answers contain.
-template <auto Member, typename Form = AsValue>
-constexpr Field<WholeOf<Member>> written(std::string_view name, std::string_view schema) {
-  using T = WholeOf<Member>;
+template <auto kMember, typename Form = AsValue>
+constexpr Field<WholeOf<kMember>> written(std::string_view name, std::string_view schema) {
+  using T = WholeOf<kMember>;
   return {.name = name, .schema = schema, .write = [](JsonObject& object, std::string_view key, const T& from) {
-            Form::write(object, key, from.*Member);
+            Form::write(object, key, from.*kMember);
           }};
 }
 
 // A field that bodies may contain.
-template <auto Member, typename Form = AsValue>
-constexpr Field<WholeOf<Member>> accepted(std::string_view name, std::string_view schema) {
-  using T = WholeOf<Member>;
+template <auto kMember, typename Form = AsValue>
+constexpr Field<WholeOf<kMember>> accepted(std::string_view name, std::string_view schema) {
+  using T = WholeOf<kMember>;
   return {.name = name, .schema = schema, .read = [](FieldReader& reader, std::string_view key, T& to) {
-            Form::read(reader, key, to.*Member);
+            Form::read(reader, key, to.*kMember);
           }};
 }
 
 // A field that answers contain and bodies may contain.
-template <auto Member, typename Form = AsValue>
-constexpr Field<WholeOf<Member>> field(std::string_view name, std::string_view schema) {
-  auto both = accepted<Member, Form>(name, schema);
-  both.write = written<Member, Form>(name, schema).write;
+template <auto kMember, typename Form = AsValue>
+constexpr Field<WholeOf<kMember>> field(std::string_view name, std::string_view schema) {
+  auto both = accepted<kMember, Form>(name, schema);
+  both.write = written<kMember, Form>(name, schema).write;
   return both;
 }
 
@@ -172,10 +172,10 @@ struct FieldTable {
   }
 };
 
-template <typename T, std::size_t N>
-constexpr std::array<std::string_view, N> names_of(const std::array<Field<T>, N>& rows) {
-  std::array<std::string_view, N> names;
-  for (std::size_t i = 0; i < N; ++i) names[i] = rows[i].name;
+template <typename T, std::size_t kCount>
+constexpr std::array<std::string_view, kCount> names_of(const std::array<Field<T>, kCount>& rows) {
+  std::array<std::string_view, kCount> names;
+  for (std::size_t i = 0; i < kCount; ++i) names[i] = rows[i].name;
   return names;
 }
 

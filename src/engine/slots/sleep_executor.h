@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "engine/slots/executor.h"
 #include "engine/loop.h"
+#include "engine/slots/executor.h"
 
 namespace horae {
 

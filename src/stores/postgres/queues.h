@@ -3,8 +3,8 @@
 
 #include "store/queue_store.h"
 #include "stores/postgres/cache/database_identity.h"
-#include "stores/postgres/connection/pool.h"
 #include "stores/postgres/cache/queue_names.h"
+#include "stores/postgres/connection/pool.h"
 
 namespace horae::postgres {
 
