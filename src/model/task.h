@@ -57,6 +57,14 @@ struct NewTask {
   friend bool operator==(const NewTask&, const NewTask&) = default;
 };
 
+// Calls `visit` with each member, in this order, which the digests of stored requests rely on.
+template <typename Visit>
+void for_each_member(const NewTask& task, Visit visit) {
+  const auto& [id, key, queue, priority, spec, run_at, recurring, max_attempts, retry] = task;
+  visit(id), visit(key), visit(queue), visit(priority), visit(spec);
+  visit(run_at), visit(recurring), visit(max_attempts), visit(retry);
+}
+
 // A task as stored, at one moment.
 struct Task {
   TaskId id;

@@ -40,10 +40,23 @@ class Fields {
     add(bits);
   }
 
-  template <typename T, typename Convert>
-  void add_optional(const std::optional<T>& value, Convert convert) {
+  void add(int value) { add(std::int64_t{value}); }
+  void add(Instant at) { add(std::int64_t{at.time_since_epoch().count()}); }
+  void add(Duration duration) { add(std::int64_t{duration.count()}); }
+  void add(const TaskId& id) { add(std::string_view(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size())); }
+
+  void add(const RetryPolicy& policy) {
+    add(static_cast<std::int64_t>(policy.kind));
+    add(policy.delay);
+    add(policy.factor);
+    add(policy.cap);
+    add(policy.jitter);
+  }
+
+  template <typename T>
+  void add(const std::optional<T>& value) {
     add(std::int64_t{value.has_value()});
-    if (value) add(convert(*value));
+    if (value) add(*value);
   }
 
   const std::string& bytes() const { return bytes_; }
@@ -79,23 +92,8 @@ Result<void> check_submission(const Submission& submission) {
 }
 
 std::string request_digest(const NewTask& task) {
-  const auto as_is = [](const std::string& text) -> std::string_view { return text; };
   Fields fields;
-  fields.add_optional(task.id, [](const TaskId& id) {
-    return std::string_view(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
-  });
-  fields.add_optional(task.key, as_is);
-  fields.add(std::string_view(task.queue));
-  fields.add(std::int64_t{task.priority});
-  fields.add(std::string_view(task.spec));
-  fields.add_optional(task.run_at, [](Instant at) { return std::int64_t{at.time_since_epoch().count()}; });
-  fields.add_optional(task.recurring, [](Duration interval) { return std::int64_t{interval.count()}; });
-  fields.add(std::int64_t{task.max_attempts});
-  fields.add(static_cast<std::int64_t>(task.retry.kind));
-  fields.add(std::int64_t{task.retry.delay.count()});
-  fields.add(task.retry.factor);
-  fields.add(std::int64_t{task.retry.cap.count()});
-  fields.add(task.retry.jitter);
+  for_each_member(task, [&](const auto& member) { fields.add(member); });
   return sha256(fields.bytes());
 }
 

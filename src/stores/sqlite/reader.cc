@@ -8,40 +8,6 @@
 namespace horae::sqlite {
 namespace {
 
-// Columns of reader_task.
-constexpr int kHasCheckpoint = 25;
-constexpr int kTrailOmitted = 26;
-
-// A row of reader_task, without the checkpoint and the errors.
-Task columns_of(const Statement& row) {
-  return {.id = row.uuid(1),
-          .number = row.integer(0),
-          .key = row.optional_text(3),
-          .queue = row.text(2),
-          .priority = row.small(4),
-          .spec = row.text(5),
-          .state = static_cast<State>(row.small(6)),
-          .progress = row.real(7),
-          .created_at = row.instant(8),
-          .updated_at = row.instant(9),
-          .run_at = row.instant(10),
-          .recurring = row.optional_duration(11),
-          .attempt = row.small(12),
-          .tries = row.small(13),
-          .max_attempts = row.small(14),
-          .retry = {.kind = static_cast<RetryPolicy::Kind>(row.small(15)),
-                    .delay = row.duration(16),
-                    .factor = row.real(17),
-                    .cap = row.duration(18),
-                    .jitter = row.real(19)},
-          .owner = row.optional_text(20),
-          .started_at = row.optional_instant(21),
-          .lease_expires = row.optional_instant(22),
-          .result = row.optional_text(23),
-          .cancel_reason = row.optional_text(24),
-          .history = History(static_cast<std::uint64_t>(row.integer(kTrailOmitted)))};
-}
-
 // The number that a statement answers, if any.
 std::optional<std::int64_t> only_number(Statement& statement) {
   std::optional<std::int64_t> number;
@@ -65,7 +31,7 @@ Reader::Reader(std::shared_ptr<Connection> connection, const Clock& clock)
       clock_(clock),
       number_of_id_(database_, statement("reader_number_of_id")),
       number_of_key_(database_, statement("reader_number_of_key")),
-      task_(database_, statement("reader_task")),
+      task_(database_),
       checkpoint_(database_, statement("reader_checkpoint")),
       errors_(database_, statement("reader_errors")),
       trail_(database_, statement("reader_trail")),
@@ -111,11 +77,11 @@ Result<std::optional<Task>> Reader::find(std::string_view queue, std::string_vie
 }
 
 std::optional<Task> Reader::read_task(std::optional<std::int64_t> number) {
-  if (!number || !task_.start(*number).next()) return std::nullopt;
-  Task task = columns_of(task_);
-  const bool has_checkpoint = task_.small(kHasCheckpoint) != 0;
-  task_.finish();
-  if (has_checkpoint) {
+  if (!number) return std::nullopt;
+  auto row = task_.read(*number);
+  if (!row) return std::nullopt;
+  Task& task = row->task;
+  if (row->has_checkpoint) {
     if (checkpoint_.start(task.number).next()) task.checkpoint = checkpoint_.text(0);
     checkpoint_.finish();
   }
@@ -123,7 +89,7 @@ std::optional<Task> Reader::read_task(std::optional<std::int64_t> number) {
     errors_.start(task.number);
     while (errors_.next()) task.errors.push_back({errors_.text(0), errors_.text(1), errors_.text(2)});
   }
-  return task;
+  return std::move(task);
 }
 
 // The trail has what is over; the present assignment comes from the row of the task, unless a row of the trail has it.

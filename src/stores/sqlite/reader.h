@@ -12,6 +12,7 @@
 #include "store/task_store.h"
 #include "stores/list_cursor.h"
 #include "stores/sqlite/database.h"
+#include "stores/sqlite/task_row.h"
 
 namespace horae::sqlite {
 
@@ -55,7 +56,7 @@ class Reader {
   // All guarded by the connection's mutex.
   Statement number_of_id_;
   Statement number_of_key_;
-  Statement task_;
+  TaskRowReader task_;
   Statement checkpoint_;
   Statement errors_;
   Statement trail_;

@@ -15,17 +15,6 @@ select number
   from task
  where queue = (select no from queue where name = ?1) and key = ?2;
 
--- name: reader_task
--- ?1 integer: task
--- Index: the primary keys
-select number, id, queue.name, key, priority, spec, state, progress, created_at, updated_at, run_at, recurring,
-       attempt, tries, max_attempts, retry_kind, retry_delay, retry_factor, retry_cap, retry_jitter, owner, started_at,
-       lease_expires, result, cancel_reason, has_checkpoint, trail_omitted
-  from task
-  join life using (number)
-  join queue on queue.no = task.queue
- where number = ?1;
-
 -- name: reader_checkpoint
 -- ?1 integer: task
 -- Index: the primary key

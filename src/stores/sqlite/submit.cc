@@ -6,7 +6,7 @@ namespace horae::sqlite {
 
 Submitter::Submitter(Writer& writer)
     : writer_(writer),
-      insert_task_(writer.database(), statement("submit_task")),
+      insert_task_(writer.database()),
       insert_life_(writer.database(), statement("submit_life")),
       start_(writer.database(), statement("submit_start")),
       find_id_(writer.database(), statement("submit_find_id")),
@@ -37,10 +37,8 @@ SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& k
   const QueueRow& row = queue->second;
 
   const std::int64_t number = writer_.next_number();
-  const int inserted = insert_task_.run(number, submission.id(), row.no, task.key, task.priority, change.now(),
-                                        task.max_attempts, task.retry.kind, task.retry.delay, task.retry.factor,
-                                        task.retry.cap, task.retry.jitter, Blob{digest}, task.spec);
-  if (inserted == 0) return find_present(submission, digest, row.no).value_or(SubmitOutcome{});
+  const bool inserted = insert_task_.insert({number, row.no, submission.id(), change.now(), digest}, task);
+  if (!inserted) return find_present(submission, digest, row.no).value_or(SubmitOutcome{});
 
   SubmitOutcome outcome{.kind = SubmitOutcome::Kind::kCreated, .id = submission.id(), .number = number};
   insert_life(number, task, row, outcome, change);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/submission.h"
+#include "stores/sqlite/task_row.h"
 #include "stores/sqlite/writer.h"
 
 namespace horae::sqlite {
@@ -31,7 +32,7 @@ class Submitter {
                    Change& change);
 
   Writer& writer_;
-  Statement insert_task_;
+  TaskRowInserter insert_task_;
   Statement insert_life_;
   Statement start_;
   Statement find_id_;

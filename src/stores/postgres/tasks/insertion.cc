@@ -8,23 +8,14 @@
 #include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/values.h"
 #include "stores/postgres/layout/ranges.h"
+#include "stores/postgres/tasks/task_row.h"
 
 namespace horae::postgres {
 namespace {
 
-const Sql kInsertPlainTasks = statement("insert_plain_tasks");
-const Sql kInsertTasks = statement("insert_tasks");
 const ValuesStatement kMakeReady{statement("make_ready")};
 const ValuesStatement kMakeRunning{statement("make_running")};
 const ValuesStatement kMakeScheduled{statement("make_scheduled")};
-
-bool is_plain(const NewTask& task) {
-  return !task.key && !task.run_at && !task.recurring && task.max_attempts == 0 && task.retry == RetryPolicy{};
-}
-
-std::optional<std::int32_t> limit_of(const NewTask& task) {
-  return task.max_attempts > 0 ? std::optional(task.max_attempts) : std::nullopt;
-}
 
 // Tasks that may share a range: they begin alike.
 bool begin_alike(const NewTask& a, const NewTask& b) {
@@ -33,59 +24,6 @@ bool begin_alike(const NewTask& a, const NewTask& b) {
 }
 
 using Entries = std::vector<NewEntry>;
-
-void insert_rows(Transaction& transaction, const Entries& entries) {
-  struct Columns {
-    std::vector<std::int64_t> number;
-    std::vector<TaskId> id;
-    std::vector<std::int32_t> queue;
-    std::vector<std::int16_t> priority;
-    std::vector<std::string_view> spec;
-
-    void add(const NewEntry& entry) {
-      const NewTask& task = entry.submission->task;
-      number.push_back(entry.number);
-      id.push_back(entry.submission->id());
-      queue.push_back(entry.queue);
-      priority.push_back(static_cast<std::int16_t>(task.priority));
-      spec.push_back(task.spec);
-    }
-  };
-  Columns plain, special;
-  std::vector<std::optional<std::string_view>> key;
-  std::vector<std::optional<Instant>> run_at;
-  std::vector<std::optional<Duration>> recurring, retry_delay, retry_cap;
-  std::vector<std::optional<std::int32_t>> max_attempts;
-  std::vector<std::optional<std::int16_t>> retry_kind;
-  std::vector<std::optional<double>> retry_factor, retry_jitter;
-  for (const NewEntry& entry : entries) {
-    const NewTask& task = entry.submission->task;
-    if (is_plain(task)) {
-      plain.add(entry);
-      continue;
-    }
-    special.add(entry);
-    key.emplace_back(task.key);
-    run_at.push_back(task.run_at);
-    recurring.push_back(task.recurring);
-    max_attempts.push_back(limit_of(task));
-    const bool own_policy = task.retry != RetryPolicy{};
-    const auto if_own = [&](auto value) { return own_policy ? std::optional(value) : std::nullopt; };
-    retry_kind.push_back(if_own(static_cast<std::int16_t>(task.retry.kind)));
-    retry_delay.push_back(if_own(task.retry.delay));
-    retry_factor.push_back(if_own(task.retry.factor));
-    retry_cap.push_back(if_own(task.retry.cap));
-    retry_jitter.push_back(if_own(task.retry.jitter));
-  }
-  if (!plain.number.empty()) {
-    transaction.send(kInsertPlainTasks, Params::of(plain.number, plain.id, plain.queue, plain.priority, plain.spec));
-  }
-  if (!special.number.empty()) {
-    transaction.send(kInsertTasks, Params::of(special.number, special.id, special.queue, special.priority, special.spec,
-                                              key, run_at, recurring, max_attempts, retry_kind, retry_delay,
-                                              retry_factor, retry_cap, retry_jitter));
-  }
-}
 
 // The first and the last one of each range.
 std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges_of(const Entries& entries) {
@@ -109,7 +47,7 @@ std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>&
     const NewTask& task = first->submission->task;
     fresh.push_back({.range = {first->number, last->number},
                      .priority = static_cast<std::int16_t>(task.priority),
-                     .max_attempts = limit_of(task),
+                     .max_attempts = attempts_limit(task),
                      .recurring = task.recurring});
   }
   if (fresh.size() > ValuesStatement::kMostRows) return std::nullopt;
@@ -118,7 +56,7 @@ std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>&
 
 Insertion::Insertion(Transaction& transaction, std::vector<NewEntry> entries, Begin begin)
     : transaction_(transaction), entries_(std::move(entries)) {
-  insert_rows(transaction, entries_);
+  insert_task_rows(transaction, entries_);
   if (begin == Begin::kHere) begin_here();
 }
 
@@ -130,13 +68,13 @@ void Insertion::begin_here() {
     const NewTask& task = entry.submission->task;
     const Start& start = *entry.submission->start;
     params.add(entry.number).add(std::int32_t{entry.queue}).add(static_cast<std::int16_t>(task.priority));
-    params.add(limit_of(task)).add(task.recurring).add(start.owner).add(start.token).add(start.lease);
+    params.add(attempts_limit(task)).add(task.recurring).add(start.owner).add(start.token).add(start.lease);
   });
   auto ranges = ranges_of(waiting);
   const auto write = [](const auto& range, Params& params) {
     const NewTask& task = range.first->submission->task;
     params.add(range.first->number).add(range.second->number).add(std::int32_t{range.first->queue});
-    params.add(static_cast<std::int16_t>(task.priority)).add(limit_of(task)).add(task.recurring).add(task.run_at);
+    params.add(static_cast<std::int16_t>(task.priority)).add(attempts_limit(task)).add(task.recurring).add(task.run_at);
   };
   ready_ = kMakeReady.send(transaction_, ranges, write);
   std::erase_if(ranges, [](const auto& range) { return !range.first->submission->task.run_at; });

@@ -8,50 +8,13 @@
 #include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/look_up.h"
 #include "stores/postgres/layout/places.h"
+#include "stores/postgres/tasks/task_row.h"
 
 namespace horae::postgres {
 namespace {
 
-const Sql kTasks = statement("tasks");
 const Sql kTrail = statement("trail");
 const Sql kFindKey = statement("find_key");
-
-// The last column of kTasks and kListTasks: the place in the list of numbers, from 1.
-constexpr int kPlace = 27;
-
-Task read_task(const Row& row) {
-  const State state = static_cast<State>(row.small(6));
-  Task task{.id = row.uuid(1),
-            .number = row.integer(0),
-            .key = row.optional_text(3),
-            .queue = row.text(2),
-            .priority = row.small(4),
-            .spec = row.text(5),
-            .state = state,
-            .progress = state == State::kCompleted ? 1.0
-                        : row.is_null(7)           ? 0.0
-                                                   : row.real(7),
-            .created_at = row.instant(8),
-            .updated_at = row.instant(9),
-            .run_at = row.instant(10),
-            .recurring = row.optional_duration(11),
-            .attempt = row.small(12),
-            .tries = row.small(13),
-            .max_attempts = row.small(14),
-            .owner = row.optional_text(20),
-            .started_at = row.optional_instant(21),
-            .lease_expires = row.optional_instant(22),
-            .errors = read_errors(row, 25),
-            .result = row.optional_text(23),
-            .checkpoint = row.optional_text(24),
-            .cancel_reason = row.optional_text(26),
-            .history = History()};
-  if (!row.is_null(15)) {
-    task.retry = {static_cast<RetryPolicy::Kind>(row.small(15)), row.duration(16), row.real(17), row.duration(18),
-                  row.real(19)};
-  }
-  return task;
-}
 
 // The trail has what is over; the present assignment follows from the task itself, unless a row of the trail has it.
 void add_histories(Transaction& transaction, std::unordered_map<std::int64_t, Task*>& tasks) {
@@ -97,8 +60,8 @@ std::vector<std::optional<Task>> read_whole(Transaction& transaction,
     places.push_back(i);
   }
   if (wanted.empty()) return tasks;
-  for (const Row row : transaction.run(kTasks, Params::of(wanted))) {
-    tasks[places[static_cast<std::size_t>(row.integer(kPlace) - 1)]] = read_task(row);
+  for (const Row row : transaction.run(kReadTasks, Params::of(wanted))) {
+    tasks[places[static_cast<std::size_t>(row.integer(kPlaceOfTask) - 1)]] = read_task_row(row);
   }
   std::unordered_map<std::int64_t, Task*> by_number;
   for (auto& task : tasks) {
@@ -123,7 +86,6 @@ bool is_filtered(const ListQuery& query) {
 
 const Sql kNow = statement("list_now");
 const Sql kQueues = statement("list_queues");
-const Sql kListTasks = statement("list_tasks");
 const Sql kListAll = statement("list_all");
 
 // The statement that reads the ranges of a page, in its three forms; the filter is the last parameter.
@@ -236,11 +198,11 @@ std::size_t fill(Transaction& transaction, const ListQuery& query, const QueuesO
     const Rows rows = transaction.run(kListTasks, Params::of(numbers, states, query.queue, query.owner,
                                                              query.created_from, query.created_before, scope));
     for (const Row row : rows) {
-      Task task = read_task(row);
+      Task task = read_task_row(row);
       bytes += payload_bytes(task);
       page.tasks.push_back(std::move(task));
       if (page.tasks.size() == static_cast<std::size_t>(query.limit) || bytes >= kMaxPageBytes) {
-        return begin + static_cast<std::size_t>(row.integer(kPlace));
+        return begin + static_cast<std::size_t>(row.integer(kPlaceOfTask));
       }
     }
     begin += numbers.size();
