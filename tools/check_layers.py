@@ -13,6 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
+from checks import Fault, run
+
 # The folders of src/. A folder may include itself and earlier rows; folders of one row must not include each other.
 LAYERS = (
     ("base",),
@@ -116,16 +118,6 @@ OTHER_CXX_SUFFIXES = (".c", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".inc
 
 # CMake commands that mention a source without building it.
 CMAKE_MENTIONS = r"(?i)\b(message|set_source_files_properties|set_tests_properties)\s*\([^()]*\)"
-
-
-class Fault(NamedTuple):
-    path: str
-    line: int
-    what: str
-    rule: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what} ({self.rule})"
 
 
 class Include(NamedTuple):
@@ -370,18 +362,5 @@ def check(root: Path) -> tuple[int, list[Fault]]:
     return len(paths), sorted(faults)
 
 
-def main(arguments: list[str]) -> int:
-    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    if not (root / "src").is_dir():
-        print(f"layers: {root} has no src/: nothing was checked", file=sys.stderr)
-        return 2
-    count, faults = check(root)
-    for fault in faults:
-        print(fault)
-    if not faults:
-        print(f"layers: {count} files, 0 faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run("layers", "files", check))

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Plants each kind of fault in a small tree and expects the message of tools/check_layers.py."""
 
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_layers  # noqa: E402 (found through the line above)
+from planted_tree import PlantedTree  # noqa: E402
 
 CLEAN_TREE = {
     "CMakeLists.txt": "\n".join(f"add_subdirectory({folder})" for folder in (
@@ -55,27 +54,15 @@ CLEAN_TREE = {
 }
 
 
-class CheckLayersTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        for path, text in CLEAN_TREE.items():
-            self.write(path, text)
-
-    def write(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+class CheckLayersTest(PlantedTree):
+    tool = check_layers
+    files = CLEAN_TREE
 
     def append(self, path: str, text: str) -> int:
         """Adds a line to a file and returns its number."""
         before = (self.root / path).read_text("utf-8")
         self.write(path, before + text + "\n")
         return before.count("\n") + 1
-
-    def faults(self) -> list[str]:
-        return [str(fault) for fault in check_layers.check(self.root)[1]]
 
     def expect_one_fault(self, start: str, *parts: str) -> None:
         faults = self.faults()
@@ -93,9 +80,6 @@ class CheckLayersTest(unittest.TestCase):
         self.assertEqual(self.faults(), [])
 
     # ---- The command ----
-
-    def run_tool(self) -> subprocess.CompletedProcess:
-        return subprocess.run([sys.executable, check_layers.__file__, str(self.root)], capture_output=True, text=True)
 
     def test_a_clean_tree_passes_with_one_summary_line(self):
         result = self.run_tool()

@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
+from checks import Fault, run
+
 SKIPPED = {".git", "build"}  # folders at the root
 SOURCES = {".h", ".cc", ".cmake", ".py", ".sh", ".sql", ".txt", ".json"}
 PAST = {"CHANGELOG.md"}
@@ -35,16 +37,6 @@ TEST = re.compile(r"\b(?:TEST(?:_[FP])?|TYPED_TEST(?:_P)?|RC_GTEST(?:_FIXTURE)?_
 TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w{7,}|[A-Z][A-Za-z0-9]{24,}")
 SETTING = re.compile(r"([a-z]+)\.(?!cc$|h$|md$|toml$)[a-z_]+")
 SHELLS = {"sh", "bash", "console", "text", ""}
-
-
-class Fault(NamedTuple):
-    path: str
-    line: int
-    what: str
-    rule: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what} ({self.rule})"
 
 
 class Names(NamedTuple):
@@ -209,18 +201,5 @@ def check(root: Path) -> tuple[int, list[Fault]]:
     return count, faults
 
 
-def main(arguments: list[str]) -> int:
-    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    count, faults = check(root)
-    if count == 0:
-        print(f"links: {root} has no documents: nothing was checked", file=sys.stderr)
-        return 2
-    for fault in faults:
-        print(fault)
-    if not faults:
-        print(f"links: {count} documents, 0 faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run("links", "documents", check))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Plants each kind of fault in a small tree and looks for the message of tools/check_links.py."""
 
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parent / "check_links.py"
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_links  # noqa: E402 (found through the line above)
+from planted_tree import PlantedTree  # noqa: E402
 
 CLEAN_TREE = {
     "Makefile": "SHELL := /bin/bash\n.PHONY: test\ntest: build ## Run\nbench/http: build\nbuild:\n",
@@ -23,24 +23,12 @@ CLEAN_TREE = {
 }
 
 
-class CheckLinksTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        for path, text in CLEAN_TREE.items():
-            self.write(path, text)
-
-    def write(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+class CheckLinksTest(PlantedTree):
+    tool = check_links
+    files = CLEAN_TREE
 
     def add(self, path: str, text: str) -> None:
         self.write(path, CLEAN_TREE[path] + text)
-
-    def run_tool(self) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, TOOL, self.root], capture_output=True, text=True, check=False)
 
     def expect_fault(self, message: str) -> None:
         run = self.run_tool()

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-from check_layers import TOKEN, Fault, code_of, line_of
+from check_layers import TOKEN, code_of, line_of
+from checks import Fault, run
 
 MAX_LINES = 450
 MAX_FUNCTION_LINES = 70
@@ -108,18 +109,5 @@ def check(root: Path) -> tuple[int, list[Fault]]:
     return len(files), faults
 
 
-def main(arguments: list[str]) -> int:
-    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    if not (root / "src").is_dir():
-        print(f"sizes: {root} has no src/: nothing was checked", file=sys.stderr)
-        return 2
-    count, faults = check(root)
-    for fault in faults:
-        print(fault)
-    if not faults:
-        print(f"sizes: {count} files, 0 faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run("sizes", "files", check))

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Measures planted sources with tools/check_sizes.py."""
 
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_sizes  # noqa: E402 (found through the line above)
 from check_layers import code_of  # noqa: E402
+from planted_tree import PlantedTree  # noqa: E402
 
 
 def sizes(text: str) -> list[tuple[str, int, int]]:
@@ -21,24 +20,13 @@ def function_of(lines: int) -> str:
     return "void f() {\n" + "  g();\n" * (lines - 2) + "}\n"
 
 
-class CheckSizesTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        self.write("src/base/small.cc", function_of(3))
+class CheckSizesTest(PlantedTree):
+    tool = check_sizes
+    files = {"src/base/small.cc": function_of(3)}
 
-    def write(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
 
-    def faults(self) -> list[str]:
-        return [str(fault) for fault in check_sizes.check(self.root)[1]]
 
-    def run_tool(self) -> subprocess.CompletedProcess:
-        tool = Path(check_sizes.__file__)
-        return subprocess.run([sys.executable, str(tool), str(self.root)], capture_output=True, text=True, check=False)
+
 
     # ---- The tool ----
 

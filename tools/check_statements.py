@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
+from checks import run
+
 # What the comment of each statement says, by store.
 NOTES = {"sqlite": ("Index",), "postgres": ("Index", "Locks")}
 
@@ -99,19 +101,15 @@ def check_store(store: Path, notes: tuple[str, ...]) -> tuple[int, list[str]]:
     return len(known), faults
 
 
-def main(arguments: list[str]) -> int:
-    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+def check(root: Path) -> tuple[int, list[str]]:
+    """How many statements the stores have, and what is wrong with them."""
     count, faults = 0, []
     for store, notes in NOTES.items():
         of_store, wrong = check_store(root / "src" / "stores" / store, notes)
         count += of_store
-        faults += wrong
-    for fault in faults:
-        print(fault.removeprefix(f"{root}/"))
-    if not faults:
-        print(f"statements: {count}, 0 faults")
-    return 1 if faults else 0
+        faults += [fault.removeprefix(f"{root}/") for fault in wrong]
+    return count, faults
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run("statements", "statements", check))

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
+from checks import Fault, run
+
 # Where to look. Generated and recorded data (the corpus of the fuzz targets) is left out.
 FOLDERS = (".ci", "bench", "cmake", "docs", "include", "packaging", "src", "tests", "tools")
 LEFT_OUT = ("tests/fuzz/corpus/",)
@@ -61,16 +63,6 @@ GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*(?://+|#+|--|\*|>)?[ \t]*)"
 COMPILED = [(re.compile(phrase.pattern.replace(" ", GAP)), phrase) for phrase in PHRASES]
 
 
-class Fault(NamedTuple):
-    path: str
-    line: int
-    what: str
-    instead: str
-
-    def __str__(self) -> str:
-        return f'{self.path}:{self.line}: says "{self.what}" ({self.instead})'
-
-
 def is_allowed(path: str, line: str) -> bool:
     return any(each.path == path and re.search(each.pattern, line) for each in ALLOWED)
 
@@ -81,8 +73,8 @@ def faults_of(path: str, text: str) -> Iterator[Fault]:
         for found in pattern.finditer(text):
             line = text.count("\n", 0, found.start()) + 1
             if not is_allowed(path, lines[line - 1]):
-                yield Fault(path, line, " ".join(re.sub(r"\n\s*(//+|#+|--|\*|>)?", " ", found[0]).split()),
-                            phrase.instead)
+                said = " ".join(re.sub(r"\n\s*(//+|#+|--|\*|>)?", " ", found[0]).split())
+                yield Fault(path, line, f'says "{said}"', phrase.instead)
 
 
 def files_of(root: Path) -> Iterator[Path]:
@@ -105,18 +97,5 @@ def check(root: Path) -> tuple[int, list[Fault]]:
     return count, sorted(faults)
 
 
-def main(arguments: list[str]) -> int:
-    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    count, faults = check(root)
-    if count == 0:
-        print(f"words: {root} has no sources: nothing was checked", file=sys.stderr)
-        return 2
-    for fault in faults:
-        print(fault)
-    if not faults:
-        print(f"words: {count} files, 0 faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run("words", "files", check))

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Plants each phrase in a small tree and expects the message of tools/check_words.py."""
 
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -9,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_words  # noqa: E402 (found through the line above)
+from planted_tree import PlantedTree  # noqa: E402
 
 # One line for each kind of phrase, cut in two so that this file passes the check itself.
 PLANTED = (
@@ -29,25 +29,12 @@ PLANTED = (
 )
 
 
-class CheckWordsTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        self.write("README.md", "# Horae\n\nPeople who know cron. Any number of nodes start at once.\n")
-        self.write("src/base/clock.h", "// Thread-safe.\n#pragma once\n")
-
-    def write(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-
-    def faults(self) -> list[str]:
-        return [str(fault) for fault in check_words.check(self.root)[1]]
-
-    def run_tool(self) -> subprocess.CompletedProcess:
-        tool = Path(check_words.__file__)
-        return subprocess.run([sys.executable, str(tool), str(self.root)], capture_output=True, text=True, check=False)
+class CheckWordsTest(PlantedTree):
+    tool = check_words
+    files = {
+        "README.md": "# Horae\n\nPeople who know cron. Any number of nodes start at once.\n",
+        "src/base/clock.h": "// Thread-safe.\n#pragma once\n",
+    }
 
     def test_plain_words_pass_with_a_summary(self):
         result = self.run_tool()
