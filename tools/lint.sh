@@ -125,6 +125,7 @@ check layers "move the code to where it belongs (docs/internals/architecture.md)
 check words "use the suggested words, or add the line to ALLOWED in tools/check_words.py" tools/check_words.py
 check sizes "split the source or the function" tools/check_sizes.py
 check statements "comment or use each statement (src/stores/statements.h)" tools/check_statements.py
+check links "correct the reference in the document" tools/check_links.py
 check "shell scripts" "fix them as shellcheck says" scripts
 check "python scripts" "fix the syntax" python
 check clang-tidy "fix the code, or write // NOLINT(check) with the reason" tidy
