@@ -1,8 +1,13 @@
 #include "cli/command_tree.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <string_view>
 
 #include "app/nearest.h"
+#include "base/quote.h"
 
 namespace horae::cli {
 namespace {
@@ -41,6 +46,25 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+constexpr std::string_view kUnexpected = "not expected: ";  // in the words of CLI11
+
+// The reason that CLI11 gives, in words of this program.
+std::string reason_of(const std::string& said) {
+  constexpr std::string_view kConversion = "Could not convert: ";
+  constexpr std::string_view kEquals = " = ";
+  const auto equals = said.find(kEquals);
+  if (said.starts_with(kConversion) && equals != std::string::npos) {
+    return fmt::format("{} {}: give a whole number", said.substr(kConversion.size(), equals - kConversion.size()),
+                       quote(said.substr(equals + kEquals.size())));
+  }
+  constexpr std::string_view kMissing = ": 1 required ";
+  const auto missing = said.find(kMissing);
+  if (missing != std::string::npos) return said.substr(0, missing) + " needs a value";
+  const auto unexpected = said.find(kUnexpected);
+  if (unexpected == std::string::npos) return said;
+  return "unexpected argument: " + said.substr(unexpected + kUnexpected.size());
+}
+
 }  // namespace
 
 std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
@@ -62,6 +86,30 @@ std::optional<std::string> suggest(const CLI::App& app, const std::vector<std::s
     }
   }
   return std::nullopt;
+}
+
+std::string misuse_of(const CLI::App& app, const std::vector<std::string>& words, const std::string& said) {
+  const CLI::App* place = &app;
+  std::string path = app.get_name();
+  std::string reason;
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (const CLI::App* next = find_command(*place, name)) {
+      place = next;
+      path += " " + name;
+    } else if (name.starts_with("--") && place->get_option_no_throw(name) == nullptr) {
+      reason = "there is no flag " + name;
+    } else if (!name.starts_with("-") && !command_names(*place).empty()) {
+      reason = "there is no command " + quote(word);
+    }
+    if (!reason.empty()) break;
+  }
+  if (reason.empty()) {
+    const auto commands = command_names(*place);
+    const bool is_known = commands.empty() || said.find(kUnexpected) != std::string::npos;
+    reason = is_known ? reason_of(said) : fmt::format("give a command: {}", fmt::join(commands, ", "));
+  }
+  return fmt::format("{0}: {1} ({0} --help)", path, reason);
 }
 
 std::vector<std::string> complete(const CLI::App& app, const std::vector<std::string>& words) {

@@ -17,4 +17,8 @@ std::vector<std::string> complete(const CLI::App& app, const std::vector<std::st
 // The existing flag or command nearest to the first unknown one of the command line.
 std::optional<std::string> suggest(const CLI::App& app, const std::vector<std::string>& words);
 
+// What is wrong with a command line that CLI11 refuses with the message `said`, in one line: names the command, the first
+// word that it does not know, and where its help is.
+std::string misuse_of(const CLI::App& app, const std::vector<std::string>& words, const std::string& said);
+
 }  // namespace horae::cli

@@ -52,6 +52,7 @@ int print_candidates(const CLI::App& app, const std::vector<std::string>& words,
 CLI::App& add_noun(CLI::App& app, const std::string& name, const std::string& help) {
   CLI::App* noun = app.add_subcommand(name, help);
   noun->require_subcommand(1);
+  noun->footer(fmt::format("Help of one of them: horae {} COMMAND --help", name));
   return *noun;
 }
 
@@ -92,7 +93,11 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 expects
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
-    if (app.exit(error, context.console.out, context.console.err) == 0) return kDone;
+    if (error.get_exit_code() == 0) {  // --help, --version
+      (void)app.exit(error, context.console.out, context.console.err);
+      return kDone;
+    }
+    context.console.err << misuse_of(app, arguments, error.what()) << '\n';
     if (const auto meant = suggest(app, arguments)) context.console.err << "Did you mean " << *meant << "?\n";
     return kMisused;
   }

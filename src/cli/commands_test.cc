@@ -250,6 +250,7 @@ TEST(CommandLine, MisuseExitsWithTwo) {
   EXPECT_EQ(terminal.type({"task", "submit", "mail"}).exit_code, kMisused);
   EXPECT_EQ(terminal.type({"task", "submit", "mail", "{"}).exit_code, kMisused);
   EXPECT_EQ(terminal.type({"task", "submit", "mail", "1", "--every", "1h", "--wait"}).exit_code, kMisused);
+  EXPECT_EQ(terminal.type({"task", "submit", "mail", "1", "--wait-limit", "1s"}).exit_code, kMisused);
   EXPECT_EQ(terminal.type({"task", "list", "--limmit", "1"}).exit_code, kMisused);
   for (const char* noun : {"queue", "node", "token"}) {
     const auto printed = terminal.type({noun, "list", "--timeout", "x"});
@@ -265,6 +266,28 @@ TEST(CommandLine, SuggestsTheNearestCommandOrFlag) {
   EXPECT_THAT(terminal.type({"serve", "--slot-count", "3"}).err, HasSubstr("Did you mean --slots-count?"));
   EXPECT_THAT(terminal.type({"serve", "--slot-count=3"}).err, HasSubstr("Did you mean --slots-count?"));
   EXPECT_THAT(terminal.type({"task", "list", "--state"}).err, Not(HasSubstr("Did you mean")));
+}
+
+TEST(CommandLine, NamesTheCommandAndTheWordThatItDoesNotKnow) {
+  TestTerminal terminal;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> lines = {
+      {{"tsk", "list"}, "horae: there is no command \"tsk\" (horae --help)\nDid you mean task?\n"},
+      {{"task"}, "horae task: give a command: submit, get, list, cancel, watch, explain (horae task --help)\n"},
+      {{"task", "lst"}, "horae task: there is no command \"lst\" (horae task --help)\nDid you mean list?\n"},
+      {{"task", "list", "--stat", "running"},
+       "horae task list: there is no flag --stat (horae task list --help)\nDid you mean --state?\n"},
+      {{"task", "list", "more"}, "horae task list: unexpected argument: more (horae task list --help)\n"},
+      {{"-x"}, "horae: unexpected argument: -x (horae --help)\n"},
+      {{"task", "list", "--limit"}, "horae task list: --limit needs a value (horae task list --help)\n"},
+      {{"task", "explain"}, "horae task explain: ID is required (horae task explain --help)\n"},
+      {{"task", "submit", "mail", "1", "--priority", "high"},
+       "horae task submit: --priority \"high\": give a whole number (horae task submit --help)\n"},
+  };
+  for (const auto& [line, said] : lines) {
+    const auto printed = terminal.type(line);
+    EXPECT_EQ(printed.exit_code, kMisused);
+    EXPECT_EQ(printed.err, said);
+  }
 }
 
 TEST(CommandLine, HelpHasExamples) {

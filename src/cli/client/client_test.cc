@@ -138,8 +138,9 @@ TEST_F(ClientTest, ListPrintsTheCursorOfTheNextPage) {
   const std::string one = task("running", R"(,"updated_at":"2030-01-01T00:00:00Z")");
   respond({{.body = R"({"tasks":[)" + one + R"(],"next":"CURSOR","as_of":"2030-01-01T00:10:00Z"})"}});
   const auto printed = terminal_.type({"task", "list"});
-  EXPECT_THAT(printed.out, AllOf(HasSubstr(kId), HasSubstr("running"), HasSubstr("25 %"), HasSubstr("10m"),
-                                 HasSubstr("worker-7"), HasSubstr("There are more: --cursor CURSOR\n")));
+  EXPECT_THAT(printed.out,
+              AllOf(HasSubstr(kId), HasSubstr("running"), HasSubstr("25 %"), HasSubstr("10m"), HasSubstr("worker-7"),
+                    HasSubstr("There are more tasks; for the next page: --cursor CURSOR\n")));
 }
 
 TEST_F(ClientTest, EscapesAKeyInThePath) {

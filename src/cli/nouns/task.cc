@@ -118,7 +118,8 @@ void add_list(CLI::App& noun, Context& context) {
   command
       .add_option("--owner", flags->owner, "Only tasks of this worker; needs --state running, or --from and --before")
       ->type_name("WORKER");
-  command.add_option("--from", flags->from, "Only tasks submitted at this time or later")->type_name("TIME");
+  command.add_option("--from", flags->from, "Only tasks submitted at this time or later, such as 2030-01-01T06:00:00Z")
+      ->type_name("TIME");
   command.add_option("--before", flags->before, "Only tasks submitted before this time")->type_name("TIME");
   command.add_option("--limit", flags->limit, "Tasks per page, 1 to 1000 (default: 100)")->type_name("NUMBER");
   command.add_option("--cursor", flags->cursor, "Next page: the cursor at the end of the previous one")

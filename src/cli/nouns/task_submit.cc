@@ -40,7 +40,7 @@ Result<std::string> spec_text(const NewTaskFlags& flags, std::istream& in) {
   if (flags.spec == "-") return read_all(in);
   if (!flags.spec.starts_with('@')) return flags.spec;
   std::ifstream file(flags.spec.substr(1), std::ios::binary);
-  if (!file) return bad(fmt::format("spec {}: the file cannot be read", quote(flags.spec)));
+  if (!file) return bad(fmt::format("SPEC {}: the file cannot be read", quote(flags.spec)));
   return read_all(file);
 }
 
@@ -108,6 +108,7 @@ Result<void> check_flags(const SubmitFlags& flags) {
   }
   if (flags.task.at && flags.task.in) return bad("give either --at or --in");
   if (flags.wait && flags.task.every) return bad("--wait: a recurring task does not end");
+  if (flags.wait_limit && !flags.wait) return bad("--wait-limit needs --wait");
   if (flags.task.retry_delay && !flags.task.retry) return bad("--retry-delay needs --retry");
   return {};
 }
@@ -183,14 +184,17 @@ void add_task_flags(CLI::App& command, NewTaskFlags& task) {
   command.add_option("QUEUE", task.queue, "Queue to submit to")->required()->type_name("");
   command.add_option("SPEC", task.spec, "What to do, as JSON; @FILE reads a file, - reads standard input")
       ->type_name("");
-  command.add_option("--sleep", task.sleep, "Instead of a SPEC: sleep that long in a node's slot")
+  command
+      .add_option("--sleep", task.sleep,
+                  "Instead of a SPEC: sleep that long in a slot of a node (queues demo and tms by default)")
       ->type_name("DURATION");
   command.add_option("--priority", task.priority, "0 to 255; higher is more urgent (default: 50)")->type_name("NUMBER");
   command.add_option("--key", task.key, "Idempotency key: a queue has one task for each key")->type_name("TEXT");
   command.add_option("--id", task.id, "Id of the task (default: a new one)")->type_name("UUID");
-  command.add_option("--at", task.at, "Earliest time to run it")->type_name("TIME");
-  command.add_option("--in", task.in, "Earliest time to run it, from now")->type_name("DURATION");
-  command.add_option("--every", task.every, "Repeat it, this long after each completion")->type_name("DURATION");
+  command.add_option("--at", task.at, "Earliest time to run it, such as 2030-01-01T06:00:00Z")->type_name("TIME");
+  command.add_option("--in", task.in, "Earliest time to run it, from now, such as 10m")->type_name("DURATION");
+  command.add_option("--every", task.every, "Repeat it, this long after each completion, such as 1h")
+      ->type_name("DURATION");
   command
       .add_option("--max-attempts", task.max_attempts, "Maximum number of failed tries; 0 is unlimited (default: 0)")
       ->type_name("NUMBER");
@@ -207,7 +211,7 @@ Result<std::string> submit_body(const NewTaskFlags& flags, const std::string& id
   if (!spec.ok()) return spec.error();
   if (spec->size() > kMaxSpecBytes) return bad(fmt::format("the spec is larger than {} bytes", kMaxSpecBytes));
   if (const auto checked = check_json(*spec); !checked.ok()) {
-    return bad(fmt::format("spec {} is not JSON: {}", quote(*spec), checked.error().message));
+    return bad(fmt::format("SPEC {}: {}", quote(*spec), checked.error().message));
   }
   const auto at = run_at(flags, now);
   if (!at.ok()) return at.error();
@@ -233,7 +237,8 @@ void add_submit(CLI::App& noun, Context& context) {
   const auto flags = std::make_shared<SubmitFlags>();
   add_task_flags(command, flags->task);
   command.add_flag("--wait", flags->wait, "Wait until it ends; exit with 3 unless it completed");
-  command.add_option("--wait-limit", flags->wait_limit, "Maximum time to wait")->type_name("DURATION");
+  command.add_option("--wait-limit", flags->wait_limit, "With --wait: maximum time to wait; then exit with 3")
+      ->type_name("DURATION");
   add_client_options(command, flags->client);
   set_action(command, context, flags, run_submit);
 }

@@ -56,10 +56,10 @@ TEST_F(SubmitBody, BuildsTheSpecOfASleep) {
 
 TEST_F(SubmitBody, RefusesASpecThatIsNotOneJsonValue) {
   for (const char* spec : {"{", "hello", "1 2", R"(1,"queue":"other")", "@no such file"}) {
-    EXPECT_THAT(body({.queue = "mail", .spec = spec}), HasSubstr("error: spec ")) << spec;
+    EXPECT_THAT(body({.queue = "mail", .spec = spec}), HasSubstr("error: SPEC ")) << spec;
   }
   in_.str("");
-  EXPECT_THAT(body({.queue = "mail", .spec = "-"}), HasSubstr("error: spec "));
+  EXPECT_THAT(body({.queue = "mail", .spec = "-"}), HasSubstr("error: SPEC "));
 }
 
 TEST_F(SubmitBody, RefusesInvalidTimes) {

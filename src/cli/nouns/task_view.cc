@@ -168,7 +168,8 @@ void show_page(const Console& console, const PageReply& page) {
     }
     table.print(console);
   }
-  if (!page.next.empty()) console.out << "There are more: --cursor " << printable(page.next) << '\n';
+  if (!page.next.empty())
+    console.out << "There are more tasks; for the next page: --cursor " << printable(page.next) << '\n';
 }
 
 }  // namespace horae::cli

@@ -197,7 +197,7 @@ void add_watch(CLI::App& noun, Context& context) {
                                "  horae task watch 0190f7c2-0a1b-7c3d-8e4f-0123456789ab --wait-limit 10m");
   const auto flags = std::make_shared<WatchFlags>();
   command.add_option("ID", flags->id, "Id of the task")->required()->type_name("");
-  command.add_option("--wait-limit", flags->limit, "Maximum time to wait")->type_name("DURATION");
+  command.add_option("--wait-limit", flags->limit, "Maximum time to wait; then exit with 3")->type_name("DURATION");
   add_client_options(command, flags->client);
   set_action(command, context, flags, run_watch);
 }

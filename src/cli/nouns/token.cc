@@ -49,6 +49,8 @@ Result<std::string> call_offline(const Context& context, const TokenFlags& flags
   if (!config.ok()) return config.error();
   const auto store = open_store(config->store, context.clock, config->postgres);
   if (!store.ok()) return store.error();
+  // In another folder than the node's, the default store is another one, and is made if there is none.
+  context.console.err << "store: " << (*store)->description() << '\n';
   return call((*store)->tokens());
 }
 
