@@ -39,11 +39,11 @@ add_compile_options(
   -Wno-missing-field-initializers ${HORAE_FALSE_ALARMS})
 
 if(HORAE_SANITIZE STREQUAL "address")
-  set(HORAE_SANITIZE_FLAGS -O1 -g -fno-omit-frame-pointer
+  set(HORAE_SANITIZE_FLAGS -O1 -g -fno-omit-frame-pointer -Wno-maybe-uninitialized
       -fsanitize=address,undefined -fno-sanitize-recover=undefined)
 elseif(HORAE_SANITIZE STREQUAL "thread")
   # GCC warns that atomic_thread_fence is invisible to its TSan; Asio's headers use it.
-  set(HORAE_SANITIZE_FLAGS -O1 -g -fsanitize=thread)
+  set(HORAE_SANITIZE_FLAGS -O1 -g -Wno-maybe-uninitialized -fsanitize=thread)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-error=tsan)
   endif()

@@ -37,6 +37,7 @@ void add_claimed(Changes& changes, const std::vector<std::vector<LeasedTask>>& l
 // Heartbeats without progress are summed up: they change nothing that anybody shows.
 void add_settled(Changes& changes, std::span<const Settlement> settlements,
                  const std::vector<SettleOutcome>& outcomes) {
+  changes.reserve(changes.size() + outcomes.size() + 1);
   std::size_t beats = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const SettleOutcome& outcome = outcomes[i];

@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 
 std::string program() { return blocks_of("start/workers.md", "python").at(0); }
 
-std::string port_of(const std::string& url) { return url.substr(url.rfind(':') + 1); }
+std::string port_in(const std::string& url) { return url.substr(url.rfind(':') + 1); }
 
 // A proxy between a worker and a node. For each path it refuses the first call with 503, and drops the response of the
 // next one that took effect.
@@ -116,7 +116,7 @@ class WorkersPage : public ::testing::Test {
 TEST_F(WorkersPage, CompletesTheTaskOfThePage) {
   const auto shells = blocks_of("start/workers.md", "sh");
   ASSERT_THAT(shells, SizeIs(1));
-  Process curl({"/bin/bash", "-c", std::regex_replace(shells[0], std::regex("3369"), port_of(node_->url()))});
+  Process curl({"/bin/bash", "-c", std::regex_replace(shells[0], std::regex("3369"), port_in(node_->url()))});
   const std::string id = text_in(curl.read_rest(), "id");
   const auto one = worker();
   EXPECT_TRUE(one->read_until("to joan@example.org: hello"));
@@ -137,7 +137,7 @@ TEST_F(WorkersPage, AKilledNodeCostsNoAttempt) {
   const auto one = worker();
   const std::string id = submit(60);
   ASSERT_TRUE(one->read_until(mail(id, 3)));
-  const std::string address = "127.0.0.1:" + port_of(node_->url());
+  const std::string address = "127.0.0.1:" + port_in(node_->url());
   node_->kill();
   ASSERT_TRUE(one->read_until("/v1/settle: "));
   ASSERT_TRUE(one->read_until(mail(id, 59)));

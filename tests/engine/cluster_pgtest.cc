@@ -18,7 +18,7 @@ using std::literals::operator""ms;
 using std::literals::operator""s;
 using ::testing::ElementsAre;
 
-constexpr char kQueue[] = "work";
+constexpr char kSharedQueue[] = "work";
 
 PostgresServer& server() {
   static PostgresServer server({.durable = false, .settings = {}});
@@ -33,7 +33,7 @@ class ClusterNode {
     store_ = std::move(open_postgres_store(url, unsafe)).value();
     EngineOptions options{.promoter = {.poll = 1h}, .monitor = {.idle_poll = 1h}, .claimer = {.poll = 1h}};
     options.poller = {.poll = 1h, .poll_deaf = 5ms};  // it looks until it hears
-    options.dispatcher.queues = {kQueue};
+    options.dispatcher.queues = {kSharedQueue};
     options.dispatcher.slots = slots;
     options.dispatcher.poll = 1h;
     options.dispatcher.lease = 1h;
@@ -61,7 +61,7 @@ class ClusterNode {
   }
 
   TaskId submit(const std::string& spec = "{}") {
-    const Submission submission{.task = {.queue = kQueue, .spec = spec}, .new_id = ids_.next()};
+    const Submission submission{.task = {.queue = kSharedQueue, .spec = spec}, .new_id = ids_.next()};
     EXPECT_TRUE(store().tasks().submit(std::span(&submission, 1)).ok());
     return submission.new_id;
   }
@@ -69,7 +69,7 @@ class ClusterNode {
   // Adds a worker that waits without end.
   std::future<std::vector<LeasedTask>> wait_for_tasks() {
     auto taken = std::make_shared<std::promise<std::vector<LeasedTask>>>();
-    const ClaimWish wish{.owner = "worker-99", .queues = {kQueue}, .max = 1, .token = ids_.next()};
+    const ClaimWish wish{.owner = "worker-99", .queues = {kSharedQueue}, .max = 1, .token = ids_.next()};
     engine_->engine().claimer().wait(wish, clock_.now() + 1h, [taken](Result<std::vector<LeasedTask>> tasks) {
       taken->set_value(tasks.ok() ? *tasks : std::vector<LeasedTask>());
       return true;
@@ -141,10 +141,10 @@ TEST_F(TwoNodes, StopATaskThatIsCancelledAtTheOtherNode) {
 
 TEST_F(TwoNodes, ServeAQueueThatIsResumedAtTheOtherNode) {
   start();
-  EXPECT_TRUE(here_->store().queues().configure(kQueue, {.paused = true}).ok());
+  EXPECT_TRUE(here_->store().queues().configure(kSharedQueue, {.paused = true}).ok());
   const TaskId id = here_->submit();
   auto taken = there_->wait_for_tasks();
-  EXPECT_TRUE(here_->store().queues().configure(kQueue, {.paused = false}).ok());
+  EXPECT_TRUE(here_->store().queues().configure(kSharedQueue, {.paused = false}).ok());
   const auto tasks = taken.get();
   ASSERT_EQ(tasks.size(), 1U);
   EXPECT_EQ(tasks[0].id, id);

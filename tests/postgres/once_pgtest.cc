@@ -17,7 +17,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr int kMostPauses = 4'000;  // 20 s
+constexpr int kPausesOfOnce = 4'000;  // 20 s
 constexpr int kTasks = 6;
 
 class OneToken : public ::testing::Test {
@@ -68,7 +68,7 @@ class OneToken : public ::testing::Test {
 
   // False if it has ended.
   bool waits(const Running& running) {
-    for (int i = 0; i < kMostPauses && !running.has_ended; ++i) {
+    for (int i = 0; i < kPausesOfOnce && !running.has_ended; ++i) {
       const bool is_waiting = database_.value(
                                   "select exists (select from pg_stat_activity where datname = current_database()"
                                   " and wait_event_type = 'Lock')") == "t";

@@ -13,7 +13,7 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::array kSettleEvents = {Event::kHeartbeat, Event::kComplete, Event::kAbort, Event::kYield,
+constexpr std::array kScopedEvents = {Event::kHeartbeat, Event::kComplete, Event::kAbort, Event::kYield,
                                       Event::kRelease};
 constexpr std::array kAllKinds = {ListKind::kScheduled, ListKind::kReady, ListKind::kRunning, ListKind::kFinished,
                                   ListKind::kAll};
@@ -69,7 +69,7 @@ TEST_P(TaskScope, ATaskOutsideCannotBeSettled) {
   const Lease lease = start({.queue = "other"});
   const Task before = get(lease.id);
   advance(1s);
-  for (const Event event : kSettleEvents) {
+  for (const Event event : kScopedEvents) {
     for (const std::int64_t number : {std::int64_t{0}, lease.number}) {
       Settlement said = settlement(event, lease);
       said.number = number;
@@ -82,7 +82,7 @@ TEST_P(TaskScope, ATaskOutsideCannotBeSettled) {
 }
 
 TEST_P(TaskScope, ATaskInsideIsSettled) {
-  for (const Event event : kSettleEvents) {
+  for (const Event event : kScopedEvents) {
     const std::string queue = "mail." + std::string(to_string(event));
     Settlement said = settlement(event, start({.queue = queue}));
     said.scope = mine_;

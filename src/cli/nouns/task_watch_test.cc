@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kId = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
+constexpr const char* kWatchedId = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
 constexpr const char* kEvent = "id: worker-1:1\nevent: task\ndata: {\"state\":\"completed\"}\n\n";
 
 // A node with one task, which ends only once the event of its end has been streamed to a client that had polled the task
@@ -43,14 +43,14 @@ class NodeWithEvents {
   void handle(const HttpRequest& request, const Responder& responder) {
     if (request.method == "POST") {
       return responder.answer(
-          {.status = 201, .body = std::string(R"({"id":")") + kId + R"(","state":"ready","outcome":"created"})"});
+          {.status = 201, .body = std::string(R"({"id":")") + kWatchedId + R"(","state":"ready","outcome":"created"})"});
     }
     if (request.path == "/v1/events") return begin_stream(request, responder);
     responder.answer({.body = task()});
   }
 
   void begin_stream(const HttpRequest& request, const Responder& responder) {
-    EXPECT_EQ(request.query, std::string("task=") + kId);
+    EXPECT_EQ(request.query, std::string("task=") + kWatchedId);
     responder.stream({.content_type = "text/event-stream"}, std::make_shared<Stream>(*this));
     const std::scoped_lock lock(mutex_);
     reader_ = responder;
@@ -63,7 +63,7 @@ class NodeWithEvents {
       is_due_ = true;
       reader_->resume();
     }
-    return std::string(R"({"id":")") + kId + R"(","queue":"mail","state":")" + (is_sent_ ? "completed" : "running") +
+    return std::string(R"({"id":")") + kWatchedId + R"(","queue":"mail","state":")" + (is_sent_ ? "completed" : "running") +
            R"(","attempt":1})";
   }
 
@@ -101,7 +101,7 @@ TEST_P(WatchByEvents, EndsWhenTheEventOfTheEndArrives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, WatchByEvents,
-                         ::testing::Values(std::vector<std::string>{"task", "watch", kId},
+                         ::testing::Values(std::vector<std::string>{"task", "watch", kWatchedId},
                                            std::vector<std::string>{"task", "submit", "mail", "1", "--wait"}),
                          [](const auto& each) { return each.param[1] + (each.index == 0 ? "" : "_wait"); });
 

@@ -22,10 +22,10 @@ using std::literals::operator""s;
 class PoolTest : public TestDatabase {};
 
 // The text as a statement of its own name.
-Sql sql(std::string text) { return {text, text}; }
+Sql as_sql(std::string text) { return {text, text}; }
 
-const Sql kEndMyself = sql("SELECT pg_terminate_backend(pg_backend_pid())");
-const Sql kInsert = sql("INSERT INTO t VALUES ($1)");
+const Sql kEndMyself = as_sql("SELECT pg_terminate_backend(pg_backend_pid())");
+const Sql kInsert = as_sql("INSERT INTO t VALUES ($1)");
 
 // Inserts a number, in one trip.
 Result<int> insert(Pool& pool, int number) {
@@ -127,7 +127,7 @@ TEST_F(PoolTest, RepeatsAfterADeadlock) {
     bool first = true;
     const auto done = pool.transact<int>([&](Transaction& transaction) -> Result<int> {
       ++runs;
-      const Sql add = sql("UPDATE t SET n = n + 1 WHERE x = $1");
+      const Sql add = as_sql("UPDATE t SET n = n + 1 WHERE x = $1");
       transaction.run(add, Params::of(order[0]));
       if (std::exchange(first, false)) both_have_one.arrive_and_wait();
       transaction.run(add, Params::of(order[1]));
@@ -183,7 +183,7 @@ TEST_F(PoolTest, RepeatsAfterSerializationFailuresOnlyAFewTimes) {
 TEST_F(PoolTest, ABodyMayReturnSuccessAfterAFailureThatItNoticed) {
   Pool pool(url(), 1);
   const auto done = pool.transact<std::string>([&](Transaction& transaction) -> Result<std::string> {
-    transaction.send(sql("SELECT 1 / 0"));
+    transaction.send(as_sql("SELECT 1 / 0"));
     if (!transaction.commit().ok()) return transaction.failure()->sqlstate;
     return ""s;
   });
@@ -195,7 +195,7 @@ TEST_F(PoolTest, AnErrorThatWasOverlookedIsNoSuccess) {
   int runs = 0;
   const auto done = pool.look<int>([&](Transaction& transaction) -> Result<int> {
     ++runs;
-    return transaction.run(sql("SELECT 1 / 0")).size();
+    return transaction.run(as_sql("SELECT 1 / 0")).size();
   });
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, ErrorCode::kInternal);
@@ -235,7 +235,7 @@ TEST_F(PoolTest, WorksBehindAPoolerThatKeepsNoSessions) {
   const PgBouncer pooler(test_server());
   Pool pool(pooler.url_of(url()), 4);
   const auto settings = pool.transact<std::string>([&](Transaction& transaction) -> Result<std::string> {
-    return transaction.run(sql("SELECT current_setting('timezone') || ' ' || current_setting('jit')"))[0].text(0);
+    return transaction.run(as_sql("SELECT current_setting('timezone') || ' ' || current_setting('jit')"))[0].text(0);
   });
   EXPECT_EQ(settings.value(), "UTC off");
   std::vector<std::thread> threads;
@@ -249,7 +249,7 @@ TEST_F(PoolTest, WorksBehindAPoolerThatKeepsNoSessions) {
   const auto pooled = pool.with_connection<bool>([](Connection& each) -> Result<bool> { return each.pooled(); });
   EXPECT_TRUE(pooled.value());
   const auto failed = pool.transact<int>([&](Transaction& transaction) -> Result<int> {
-    transaction.send(sql("SELECT 1 / 0"));
+    transaction.send(as_sql("SELECT 1 / 0"));
     return transaction.commit().error();
   });
   EXPECT_FALSE(failed.ok());
