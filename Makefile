@@ -114,7 +114,7 @@ bench/memory: setup-test ## Resident memory of a node on either store after 10,0
 bench/siege: setup-test ## Calls of one client while 10,000 hostile connections of every kind attack the node, under a memory limit
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target horae
-	@python3 bench/siege.py build/release/src/cli/horae
+	@python3 bench/siege/siege.py build/release/src/cli/horae
 
 .PHONY: chaos
 chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for MINUTES (default 5); nothing may be lost

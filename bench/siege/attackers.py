@@ -1,4 +1,4 @@
-"""The attackers of siege.py: thousands of hostile connections from one process, without threads.
+"""The attackers of a siege: thousands of hostile connections from one process, without threads.
 
 Reads its plan, a line of JSON, from its input; prints "attacking" once each connection was made or refused; attacks
 until its input ends or its time is over; then prints what happened to each kind of connection as a line of JSON. A
@@ -220,7 +220,9 @@ class Attack:
 
 def main():
     os.nice(10)  # the attackers of a real siege have processors of their own
-    attack = Attack(json.loads(sys.stdin.readline()))
+    plan = json.loads(sys.stdin.readline())
+    random.seed(plan["seed"])
+    attack = Attack(plan)
     attack.run()
     print(json.dumps(attack.report()), flush=True)
     os._exit(0)  # the kernel closes the connections faster than Python
