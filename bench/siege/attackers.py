@@ -228,4 +228,5 @@ def main():
     os._exit(0)  # the kernel closes the connections faster than Python
 
 
-main()
+if __name__ == "__main__":
+    main()

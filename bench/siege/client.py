@@ -17,6 +17,14 @@ class Refused(Exception):
     """A call without the answer that it should have."""
 
 
+def detail_of(problem):
+    """The `detail` of a problem document, which is the same for each call of a kind."""
+    try:
+        return json.loads(problem)["detail"]
+    except (ValueError, KeyError, TypeError):
+        return repr(problem[:200])
+
+
 class Client:
     """Calls on one connection, which is opened again after a failure."""
 
@@ -37,7 +45,7 @@ class Client:
             self.http.close()
             raise Refused(f"{method} {path.split('?')[0][:12]}: {type(raised).__name__}") from None
         if answer.status not in (200, 201):
-            raise Refused(f"{method} {path.split('?')[0][:12]}: {answer.status} {data[:200].decode()}")
+            raise Refused(f"{method} {path.split('?')[0][:12]}: {answer.status} {detail_of(data)}")
         return json.loads(data)
 
 

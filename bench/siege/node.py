@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that the node is stopped as well
+
 MEMORY_LIMIT = 512 << 20
 WATCH_S = 0.05  # between two looks at the node
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -58,6 +60,11 @@ class Node:
         except OSError:
             return 0
 
+    def forget_peak(self):
+        """Makes VmHWM the present resident memory."""
+        with open(f"/proc/{self.process.pid}/clear_refs", "w", encoding="ascii") as refs:
+            refs.write("5")
+
     def files(self):
         try:
             return len(os.listdir(f"/proc/{self.process.pid}/fd"))
@@ -95,6 +102,7 @@ class Watch(threading.Thread):
         self.ending = threading.Event()
         self.resident_mb = self.kernel_mb = 0.0
         self.files = 0
+        node.forget_peak()
         self.start()
 
     def run(self):
