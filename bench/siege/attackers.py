@@ -26,7 +26,7 @@ LIFE_S = (20.0, 40.0)  # of a connection that does not read: it may not notice t
 SMALL_BUFFER = 4096    # of a connection that does not read
 BODY = b'{"queue":"siege","spec":{"text":"' + b"x" * 200_000  # of a million bytes that are announced
 NAMES = ("unread_lists", "unread_claims", "unread_pages", "bodies", "stranger_bodies", "heads", "idle", "streams",
-         "waits", "readyz", "guesses")
+         "waits", "readyz", "guesses", "chunks", "garbage")
 
 
 class Kind(NamedTuple):
@@ -50,6 +50,14 @@ def post(path, body, token="", length=None):
             f"Content-Length: {len(body) if length is None else length}\r\n\r\n").encode() + body
 
 
+def chunked(path, body, token):
+    """A request of which the last chunk is missing."""
+    chunks = b"".join(f"{len(part):x}\r\n".encode() + part + b"\r\n"
+                      for part in (body[i:i + 1000] for i in range(0, len(body), 1000)))
+    return (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+            f"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n").encode() + chunks
+
+
 def kinds_of(tokens):
     """All kinds, by name. `tokens` are those that a hostile tenant has: one that submits, one that works."""
     submit, work = tokens["submit"], tokens["work"]
@@ -59,6 +67,10 @@ def kinds_of(tokens):
 
     def guess():
         return get("/v1/tasks", f"horae_t-{random.getrandbits(60):x}_{random.getrandbits(160):x}")
+
+    def garbage():
+        start = random.choice((b"", b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nHost: localhost\r\n", b"\x16\x03\x01"))
+        return start + random.randbytes(random.randint(1, 3000))
 
     claim = json.dumps({"owner": "worker-s", "queues": ["siege"], "max": 1000, "lease": "1s"}).encode()
     wait = json.dumps({"owner": "worker-s", "queues": ["siege-empty"], "max": 1, "wait": "30s"}).encode()
@@ -74,6 +86,8 @@ def kinds_of(tokens):
         "waits": fixed(post("/v1/claim", wait, work), reads=True, repeats=True),
         "readyz": fixed(get("/readyz"), reads=True, repeats=True),
         "guesses": Kind(guess, reads=True, repeats=True),
+        "chunks": fixed(chunked("/v1/tasks", BODY, submit), reads=True),
+        "garbage": Kind(garbage, reads=True, repeats=False),
     }
     assert tuple(kinds) == NAMES
     return kinds
