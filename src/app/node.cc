@@ -31,9 +31,10 @@ class Node::Parts {
         api_(api_parts(clock, owner, log), with_gate(config)),
         http_(config.http),
         requires_token_(config.api.gate.require_token),
-        server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
-          api_.handle(std::move(request), responder);
-        }) {
+        server_(
+            config.http, clock, log,
+            [this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
+            metrics_) {
     observers_.add(counts_);
     observers_.add(peer_events_);  // before the engine: a task is shown ready before it is claimed
     observers_.add(engine_);

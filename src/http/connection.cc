@@ -6,14 +6,12 @@
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <exception>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "http/pending_answer.h"
+#include "http/request_parser.h"
 
 namespace horae {
 
@@ -46,7 +44,7 @@ std::string copy(boost::beast::string_view text) { return {text.data(), text.siz
 }  // namespace
 
 struct Connection::Reading {
-  std::optional<http::request_parser<http::string_body>> parser;
+  std::optional<RequestParser> parser;
   std::size_t taken = 0;  // bytes of the head, or of the body
   std::string rest;       // bytes that arrived and are not parsed yet: from `at` on
   std::size_t at = 0;
@@ -155,9 +153,23 @@ void Connection::let_go() {
 
 // ---- Waiting ----
 
+// The boundary for assertions of Boost: all that runs its parser comes through here. The parser is not used again.
+void Connection::guard(void (Connection::*step)()) {
+  try {
+    (this->*step)();
+  } catch (const BoostAssertion& failed) {
+    host_->failed_assertions.add();
+    if (const auto suppressed = host_->broken.next(host_->clock.now())) {
+      host_->log.error("a connection was closed, because an assertion of Boost failed: this is a bug",
+                       {{"assertion", failed.what()}, {"peer", peer_}, {"suppressed", *suppressed}});
+    }
+    close();
+  }
+}
+
 // Queues `step` behind the other work of this loop, which also keeps the stack short.
 void Connection::soon(void (Connection::*step)()) {
-  asio::post(loop_->context(), [self = shared_from_this(), step] { (self.get()->*step)(); });
+  asio::post(loop_->context(), [self = shared_from_this(), step] { self->guard(step); });
 }
 
 // At most one wait at a time; when it ends, the phase decides what to do.
@@ -165,7 +177,7 @@ void Connection::watch_input() {
   if (std::exchange(watches_input_, true)) return;
   socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code&) {
     self->watches_input_ = false;
-    self->on_input();
+    self->guard(&Connection::on_input);
   });
 }
 
@@ -173,7 +185,7 @@ void Connection::watch_output() {
   if (std::exchange(watches_output_, true)) return;
   socket_.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this()](const error_code&) {
     self->watches_output_ = false;
-    self->on_output();
+    self->guard(&Connection::on_output);
   });
 }
 
@@ -250,9 +262,12 @@ void Connection::parse(std::string_view fresh) {
   error_code error;
   while (!input.empty() && !parser.is_done() && !error && phase_ != Phase::kContinuing && !is_part_of_chunk(input)) {
     const std::size_t count = parser.put(asio::buffer(input), error);
+    const std::string_view taken = input.substr(0, count);
     input.remove_prefix(count);
     reading_->taken += count;
     if (error && error != http::error::need_more) return refuse(error);
+    if (phase_ == Phase::kHead && has_folded_line(taken))
+      return refuse(400, "a header continues on a second line; send each header on one line");
     if (is_too_long(error ? input.size() : 0))
       return refuse(phase_ == Phase::kHead ? http::error::header_limit : http::error::body_limit);
     if (phase_ == Phase::kHead && parser.is_header_done() && !take_head()) return;
@@ -263,7 +278,7 @@ void Connection::parse(std::string_view fresh) {
   read_more();
 }
 
-// Beast aborts the process if the last chunk arrives in several parts of which the first ends after its first line, and
+// An assertion of Beast fails if the last chunk arrives in several parts of which the first ends after its first line, and
 // has fewer bytes than this. No body ends with fewer, so waiting for them delays no request.
 bool Connection::is_part_of_chunk(std::string_view input) const {
   return phase_ == Phase::kBody && reading_->parser->chunked() && input.size() < kLastChunkBytes;
@@ -288,13 +303,11 @@ bool Connection::take_head() {
                             host_->limits.target_bytes));
     return false;
   }
-  // Beast sees no body in another encoding, and its bytes would be taken for the next request.
-  const auto encodings = parser.get().equal_range(http::field::transfer_encoding);
-  const auto count = std::distance(encodings.first, encodings.second);
-  if (count > 1 || (count == 1 && !equals_ignoring_case(copy(encodings.first->value()), "chunked"))) {
-    refuse(400, "the only Transfer-Encoding supported is chunked; send the body chunked, or with Content-Length");
+  if (std::string fault = fault_of_head(parser.get()); !fault.empty()) {
+    refuse(400, std::move(fault));
     return false;
   }
+  keep_alive_ = parser.keep_alive();  // trailers may not change it
   // The client waits for 100 Continue before it sends a large body. The body's announced length has been checked
   // already.
   const bool asks_first = equals_ignoring_case(copy(parser.get()[http::field::expect]), "100-continue");
@@ -320,6 +333,7 @@ void Connection::refuse(const error_code& error) {
 // The client did not start TLS, so it can only read a plain answer.
 void Connection::refuse_plain_http() {
   transport_ = make_plain_transport(socket_.native_handle());
+  is_tls_ = false;
   refuse(400, "this port expects TLS: use https:// instead of http://");
 }
 
@@ -327,7 +341,6 @@ void Connection::refuse_plain_http() {
 
 void Connection::handle() {
   request_ = host_->next_request++;
-  keep_alive_ = reading_->parser->keep_alive();
   is_http10_ = reading_->parser->get().version() < 11;
   HttpRequest request = take_request();
   wants_body_ = request.method != "HEAD";
@@ -347,11 +360,7 @@ HttpRequest Connection::take_request() {
   auto message = reading_->parser->release();
   HttpRequest request{
       .id = request_, .method = copy(message.method_string()), .peer = peer_, .is_local = is_local_, .is_tls = is_tls_};
-  const boost::beast::string_view target = message.target();
-  const std::size_t question = target.find('?');
-  request.path = copy(target.substr(0, question));
-  if (question != boost::beast::string_view::npos) request.query = copy(target.substr(question + 1));
-  for (const auto& field : message) request.headers.push_back({copy(field.name_string()), copy(field.value())});
+  copy_head(message, request);
   request.body = std::move(message.body());
   return request;
 }

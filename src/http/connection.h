@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log_rate_limiter.h"
+#include "base/meter.h"
 #include "http/held_bytes.h"
 #include "http/io_loop.h"
 #include "http/responder.h"
@@ -26,9 +27,11 @@ struct ConnectionHost {
   Logger log;
   HttpServer::Handler handler;
   std::function<void()> on_closed = {};  // called when a connection has closed, on its loop's thread
+  Counter& failed_assertions = no_meter().counter({"", ""});  // of Boost; each has closed its connection
   std::atomic<std::uint64_t> next_request = 1;
   std::atomic<std::size_t> streams = 0;     // open now
   LogRateLimiter busy{1};                   // of requests that exceed a limit
+  LogRateLimiter broken{1};                 // of failed assertions of Boost
   ByteGauge bytes{limits.bytes_in_flight};  // of requests that are arriving or not answered yet
   std::atomic<bool> stopping = false;
 };
@@ -86,6 +89,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void enter(Phase phase, Duration limit);
   void let_go();
+  void guard(void (Connection::*step)());
   void soon(void (Connection::*step)());
   void watch_input();
   void watch_output();
@@ -130,7 +134,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<Transport> transport_;  // null once closed
   const std::string peer_;
   const bool is_local_;
-  const bool is_tls_;
+  bool is_tls_;  // false again for a client that speaks plain HTTP to a port for TLS
 
   Phase phase_ = Phase::kIdle;
   MonotonicTime deadline_;

@@ -93,7 +93,8 @@ void Connection::write(HttpResponse response, bool has_body, AnswerSlot::Sent se
   gone_ = nullptr;
   keep_alive_ = keep_alive_ && !host_->stopping;
   sent_ = std::move(sent);
-  std::string head = response_head(response, request_, keep_alive_, host_->clock.wall_now());
+  std::string head =
+      response_head(response, request_, {.keep_alive = keep_alive_, .is_tls = is_tls_}, host_->clock.wall_now());
   put_out(std::move(head), has_body ? std::move(response.body) : std::string());
 }
 
@@ -180,7 +181,8 @@ void Connection::begin_stream(std::uint64_t id, const HttpResponse& head, std::s
     error_code ignored;
     socket_.set_option(boost::asio::socket_base::send_buffer_size(kStreamSendBuffer), ignored);
   }
-  put_out(response_head(head, id, keep_alive_, host_->clock.wall_now(), end), {});
+  const HeadOptions options{.keep_alive = keep_alive_, .is_tls = is_tls_, .end = end};
+  put_out(response_head(head, id, options, host_->clock.wall_now()), {});
 }
 
 // Takes a place if one is free.
