@@ -14,8 +14,10 @@
 
 #include "base/clock.h"
 #include "base/log_rate_limiter.h"
-#include "http/limits/held_bytes.h"
+#include "base/meter.h"
+#include "http/boost_assertion.h"
 #include "http/io_loop.h"
+#include "http/limits/held_bytes.h"
 #include "http/limits/peer_limits.h"
 #include "http/responder.h"
 #include "http/server.h"
@@ -35,9 +37,11 @@ struct ConnectionHost {
   Admit admit = {};
   bool trusts_local = true;
   std::function<void()> on_closed = {};  // called when a connection has closed, on its loop's thread
+  Counter& failed_assertions = no_meter().counter({"", ""});  // of Boost; each has closed its connection
   std::atomic<std::uint64_t> next_request = 1;
   Quota streams{limits.streams};        // open now
   LogRateLimiter busy{1};               // of requests that exceed a limit
+  LogRateLimiter broken{1};             // of failed assertions of Boost
   Quota bytes{limits.bytes_in_flight};  // of requests and answers
   std::shared_ptr<CallerShare> strangers = std::make_shared<CallerShare>(limits_of_strangers(limits));
   PeerLimits peers{limits.peers};
@@ -103,15 +107,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void enter(Phase phase, Duration limit);
   void let_go();
   void soon(void (Connection::*step)());
+  // The boundary for what Boost and the memory allocator throw: all work of a connection runs in it.
   template <typename Step>
   void guard(const Step& step) {
     try {
       step();
     } catch (const std::bad_alloc&) {
       on_no_memory();
+    } catch (const BoostAssertion& failed) {
+      on_failed_assertion(failed);
     }
   }
   void on_no_memory();
+  void on_failed_assertion(const BoostAssertion& failed);  // the parser is not used again
   void watch_input();
   void watch_output();
   void on_input();
@@ -164,7 +172,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string peer_;
   const PeerLimits::Address peer_address_;
   const bool is_local_;
-  const bool is_tls_;
+  bool is_tls_;             // false again for a client that speaks plain HTTP to a port for TLS
   const bool is_trusted_;  // known before its first request, and not a stranger after any
 
   Phase phase_ = Phase::kIdle;

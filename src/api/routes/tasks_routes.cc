@@ -168,7 +168,7 @@ void append_cancel_outcome(std::string& out, const CancelWish& wish, const Resul
 void cancel_tasks(Api& api, const CallPtr& call) {
   const auto items = read_batch(call->request.body, "ids", "reason");
   if (!items.ok()) return call->fail(items.error());
-  const auto reason = read_cancel_reason(call->request.body);
+  const auto reason = read_cancel_reason(call->request.body, "ids");
   if (!reason.ok()) return call->fail(reason.error());
   auto batch = std::make_shared<CancelBatch>();
   for (const std::string_view item : *items) {
