@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <span>
 #include <utility>
 
 #include "api/json/field_reader.h"
@@ -24,6 +26,18 @@ Result<T> read_checked(const FieldTable<T>& fields, std::string_view json, Resul
   return value;
 }
 
+// Queues of Horae itself can be read, and their settings changed, but only Horae submits to them and claims from them.
+Result<void> check_not_reserved(std::string_view queue) {
+  if (!queue.starts_with(kReservedPrefix)) return {};
+  return Error{ErrorCode::kRefused, fmt::format("queue {}: names that begin with {} belong to Horae; choose another name",
+                                                queue, kReservedPrefix)};
+}
+
+Result<void> check_client_task(const NewTask& task) {
+  if (auto passed = check_new_task(task); !passed.ok()) return passed;
+  return check_not_reserved(task.queue);
+}
+
 // Takes the value over if there is one, and else leaves the default.
 template <typename T, typename U>
 void assign(T& to, std::optional<U> from) {
@@ -33,7 +47,8 @@ void assign(T& to, std::optional<U> from) {
 }  // namespace
 
 Result<std::vector<std::string_view>> read_batch(std::string_view body, std::string_view field, std::string_view also) {
-  FieldReader fields(body, {field, also.empty() ? field : also});
+  const std::array known = {field, also};
+  FieldReader fields(body, std::span(known).first(also.empty() ? 1 : 2));
   fields.require(field);
   auto items = fields.array(field);
   if (fields.fault()) return *fields.fault();
@@ -44,7 +59,7 @@ Result<std::vector<std::string_view>> read_batch(std::string_view body, std::str
   return std::move(*items);
 }
 
-Result<NewTask> read_new_task(std::string_view json) { return read_checked(kNewTaskFields, json, check_new_task); }
+Result<NewTask> read_new_task(std::string_view json) { return read_checked(kNewTaskFields, json, check_client_task); }
 
 Result<ClaimBody> read_claim(std::string_view body) {
   FieldReader fields(body, {"owner", "queues", "max", "wait", "lease", "token"});
@@ -65,6 +80,9 @@ Result<ClaimBody> read_claim(std::string_view body) {
                  fmt::format("wait {}: give 0s to {}", format_duration(claim.wait), format_duration(kMaxWait))};
   }
   if (auto passed = check_claim_wish(claim.wish); !passed.ok()) return passed.error();
+  for (const std::string& queue : claim.wish.queues) {
+    if (auto passed = check_not_reserved(queue); !passed.ok()) return passed.error();
+  }
   return claim;
 }
 
@@ -83,9 +101,16 @@ Result<std::optional<std::string>> read_cancel_reason(std::string_view body) {
 
 Result<TaskId> read_task_id(std::string_view item) {
   if (kind_of(item) != JsonKind::kString) {
-    return Error{ErrorCode::kMalformed, fmt::format("id {}: give a UUID as a string", quote(item))};
+    return Error{ErrorCode::kMalformed, fmt::format("id {}: give a UUID as a string", show_json(item))};
   }
   return parse_uuid(unescape_json(item));
+}
+
+std::string id_in(std::string_view item) {
+  if (kind_of(item) != JsonKind::kObject) return {};
+  FieldReader fields(item, {"id"}, {}, FieldReader::Unknown::kIgnored);
+  const auto id = fields.uuid("id");
+  return id ? to_string(*id) : std::string();
 }
 
 Result<QueueChange> read_queue_change(std::string_view body) {

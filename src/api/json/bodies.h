@@ -40,6 +40,10 @@ Result<std::optional<std::string>> read_cancel_reason(std::string_view body);
 // `item` is a JSON string: one of the ids in a batch of cancels.
 Result<TaskId> read_task_id(std::string_view item);
 
+// The id that an item of a batch names, as text, although something else about the item is wrong; empty if it names
+// none. The item is JSON.
+std::string id_in(std::string_view item);
+
 Result<QueueChange> read_queue_change(std::string_view body);
 
 }  // namespace horae

@@ -106,8 +106,8 @@ constexpr std::array kWritten = {
       "id":{"type":"string","examples":["t-3f9a0c51d2e4"]},"name":{"type":"string"},
       "role":{"enum":["read","submit","work","admin"]},"queues":{"type":"array","items":{"type":"string"}},
       "created_at":{"type":"string","format":"date-time"}}})"},
-    WrittenSchema{"NewToken", R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","required":["token"],
-      "properties":{"token":{"type":"string","description":"The secret: send it as Authorization: Bearer ..."}}}]})"},
+    WrittenSchema{"NewToken", R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","required":["secret"],
+      "properties":{"secret":{"type":"string","description":"Send it as Authorization: Bearer ..."}}}]})"},
     WrittenSchema{"Tokens", R"({"type":"object","required":["tokens"],"properties":{
       "tokens":{"type":"array","items":{"$ref":"#/components/schemas/Token"}}}})"},
     WrittenSchema{"ScheduleTaskRequest", R"({"type":"object","required":["command"],"properties":{

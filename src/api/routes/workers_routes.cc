@@ -53,8 +53,11 @@ void settle_tasks(Api& api, const CallPtr& call) {
   std::vector<Settlement> settlements;
   for (const std::string_view item : *items) {
     auto settlement = read_settlement(item);
-    batch->answer.add(settlement.ok() ? std::nullopt : std::optional(settlement.error()));
-    if (!settlement.ok()) continue;
+    if (!settlement.ok()) {
+      batch->answer.add_rejected(settlement.error(), id_in(item));
+      continue;
+    }
+    batch->answer.add_taken();
     settlement->chance = api.parts().random.unit();
     settlement->scope = call->principal.scope;
     batch->settlements.push_back(
