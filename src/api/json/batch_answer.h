@@ -24,18 +24,26 @@ class BatchAnswer {
     rejected_.push_back(Rejected{.fault = std::move(fault), .id = std::move(id)});
   }
 
+  bool empty() const { return rejected_.empty(); }
+
   // {"outcomes":[...]}. `append(out, index)` writes the outcome of the `index`-th item passed to the store.
   template <typename Append>
   std::string json(const Append& append) const {
     std::string out;
     JsonObject object(out);
+    write(object, append);
+    object.end();
+    return out;
+  }
+
+  // The same as a member of a larger answer.
+  template <typename Append>
+  void write(JsonObject& object, const Append& append) const {
     std::size_t taken = 0;
     append_json_array(object.key("outcomes"), rejected_, [&](std::string& to, const std::optional<Rejected>& rejected) {
       if (!rejected) return append(to, taken++);
       append_failed_item(to, rejected->id, problem_kind(rejected->fault.code), rejected->fault.message);
     });
-    object.end();
-    return out;
   }
 
  private:

@@ -246,7 +246,8 @@ constexpr std::array kSettlementRows = {
     accepted<&Settlement::number>("number",
                                   R"({"type":"integer","description":"As in the claim's answer; saves a look-up"})"),
     accepted<&Settlement::attempt>("attempt", schema::kInteger).required(),
-    accepted<&Settlement::owner>("owner", schema::kText).required(),
+    accepted<&Settlement::owner>(
+        "owner", R"({"type":"string","description":"Of the attempt; in an exchange, that of the call if absent"})"),
     accepted<&Settlement::lease>(
         "lease",
         R"({"type":"string","description":"Of a heartbeat: the new length of the lease, from now on; the old length if absent"})"),
