@@ -87,6 +87,10 @@ constexpr std::array kWritten = {
     WrittenSchema{"SettleOutcomes",
                   R"({"type":"object","required":["outcomes"],"properties":{"outcomes":{"type":"array",
       "items":{"anyOf":[{"$ref":"#/components/schemas/SettleOutcome"},{"$ref":"#/components/schemas/FailedItem"}]}}}})"},
+    WrittenSchema{"Exchanged",
+                  R"({"allOf":[{"$ref":"#/components/schemas/LeasedTasks"},{"type":"object","properties":{
+      "outcomes":{"type":"array","description":"One for each settlement, in order; absent if there was none",
+      "items":{"anyOf":[{"$ref":"#/components/schemas/SettleOutcome"},{"$ref":"#/components/schemas/FailedItem"}]}}}}]})"},
     WrittenSchema{"Queues", R"({"type":"object","required":["queues","as_of"],"properties":{
       "queues":{"type":"array","items":{"$ref":"#/components/schemas/Queue"}},
       "as_of":{"type":"string","format":"date-time","description":"The counts of finished tasks may be as old as this"}}})"},
@@ -113,8 +117,8 @@ constexpr std::array kWritten = {
       "id":{"type":"string","examples":["t-3f9a0c51d2e4"]},"name":{"type":"string"},
       "role":{"enum":["read","submit","work","admin"]},"queues":{"type":"array","items":{"type":"string"}},
       "created_at":{"type":"string","format":"date-time"}}})"},
-    WrittenSchema{"NewToken", R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","required":["token"],
-      "properties":{"token":{"type":"string","description":"The secret: send it as Authorization: Bearer ..."}}}]})"},
+    WrittenSchema{"NewToken", R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","required":["secret"],
+      "properties":{"secret":{"type":"string","description":"Send it as Authorization: Bearer ..."}}}]})"},
     WrittenSchema{"Tokens", R"({"type":"object","required":["tokens"],"properties":{
       "tokens":{"type":"array","items":{"$ref":"#/components/schemas/Token"}}}})"},
     WrittenSchema{"ScheduleTaskRequest", R"({"type":"object","required":["command"],"properties":{
@@ -181,6 +185,17 @@ std::string claim_schema() {
       R"("additionalProperties":false,"examples":[{"owner":"worker-7","queues":["mail"],"max":10,"wait":"30s"}])");
 }
 
+std::string exchange_schema() {
+  return object_schema(
+      {{"owner", R"({"$ref":"#/components/schemas/Name"})", true},
+       {"settlements", R"({"type":["array","null"],"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}})"},
+       {"claim",
+        R"({"description":"As in /v1/claim, for the owner of the call; the token is required","type":["object","null"],"required":["queues","token"],"additionalProperties":false,"properties":{"queues":{"type":"array","minItems":1,"maxItems":16,"uniqueItems":true,"items":{"$ref":"#/components/schemas/QueueName"}},"max":{"type":["integer","null"],"minimum":1,"maximum":1000,"default":1},"lease":{"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}]},"token":{"type":"string","format":"uuid"}}})"},
+       {"wait",
+        R"({"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}],"default":"0s","description":"How long to wait for tasks, 30s at most; a call that settles anything does not wait"})"}},
+      R"("additionalProperties":false,"examples":[{"owner":"worker-7","settlements":[{"event":"complete","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1}],"claim":{"queues":["mail"],"max":10,"token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ac"}}])");
+}
+
 std::vector<NamedSchema> make_schemas() {
   std::vector<NamedSchema> all = {
       {"Retry", schema_of(kRetryFields, R"("additionalProperties":false)")},
@@ -191,6 +206,7 @@ std::vector<NamedSchema> make_schemas() {
       {"Task", task_schema()},
       {"LeasedTask", schema_of(kLeasedTaskFields)},
       {"Claim", claim_schema()},
+      {"Exchange", exchange_schema()},
       {"Settlement", schema_of(kSettlementFields, R"("additionalProperties":false)")},
       {"QueueSettings", queue_settings_schema()},
       {"QueueChange", schema_of(kQueueChangeFields, R"("additionalProperties":false,
