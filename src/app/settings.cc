@@ -8,6 +8,7 @@
 #include "app/nearest.h"
 #include "app/open_store.h"
 #include "app/setting_kinds.h"
+#include "base/duration.h"
 #include "model/task.h"
 #include "stores/sqlite/sqlite_store.h"
 
@@ -143,12 +144,14 @@ std::vector<Setting> slot_settings() {
           [](Config& c) -> std::vector<std::string>& { return c.engine.dispatcher.queues; }),
       number_setting({.key = "slots.ahead", .help = "Maximum of tasks that wait in memory beyond the free slots."},
                      {0, 1'000}, [](Config& c) -> std::size_t& { return c.engine.dispatcher.ahead; }),
-      duration_setting({.key = "slots.lease",
-                        .help = "Length of the leases of the node's own slots. A heartbeat is sent every third of it. "
-                                "Workers choose the length of theirs in each claim (10s by default).",
-                        .seeds = "TMS: WORKER_TIMEOUT_SEC, and a third of it HEART_BEAT_INTERVAL_SEC; master/slave: "
-                                 "HEARTBEAT_INTERVAL, HEARTBEAT_GRACE_PERIOD; Scylla: timeout"},
-                       {seconds(1), kMaxLease}, {[](Config& c) -> Duration& { return c.engine.dispatcher.lease; }}),
+      duration_setting(
+          {.key = "slots.lease",
+           .help = fmt::format("Length of the leases of the node's own slots. A heartbeat is sent every third "
+                               "of it. Workers choose the length of theirs in each claim ({} by default).",
+                               format_duration(kDefaultLease)),
+           .seeds = "TMS: WORKER_TIMEOUT_SEC, and a third of it HEART_BEAT_INTERVAL_SEC; master/slave: "
+                    "HEARTBEAT_INTERVAL, HEARTBEAT_GRACE_PERIOD; Scylla: timeout"},
+          {seconds(1), kMaxLease}, {[](Config& c) -> Duration& { return c.engine.dispatcher.lease; }}),
       duration_setting({.key = "slots.dispatch",
                         .help = "Interval at which free slots are filled, in addition to wake-ups.",
                         .seeds = "SHIELD: hyper loop"},

@@ -39,7 +39,7 @@ struct ModelQueue {
 
 struct ModelNode {
   NodeRecord record;
-  bool wants_hints = false;
+  bool wants_events = false;
 };
 
 // Everything there is. The helpers are called with `mutex` held.

@@ -7,7 +7,7 @@
 -- $1 text: id of the node
 -- $2 text: its address
 -- $3 text: its version
--- $4 boolean: it wants hints
+-- $4 boolean: it wants events
 -- $5 text[]: names of the queues that claims wait for there
 -- $6 bigint: how old such a note may be, ns
 -- $7 bigint: how old the last tick of a living node may be, ns
@@ -17,17 +17,17 @@ with wish as materialized (
   select distinct name
     from unnest($5::text[]) as w(name)
 ), here as (
-  insert into node (id, address, version, wants_hints, started_at, last_seen)
+  insert into node (id, address, version, wants_events, started_at, last_seen)
   select $1, $2, $3, $4, horae_now(), horae_now()
    where not exists (
            select
              from node
-            where id = $1 and address = $2 and version = $3 and wants_hints = $4
+            where id = $1 and address = $2 and version = $3 and wants_events = $4
               and last_seen > horae_now() - interval '900 milliseconds')
       on conflict (id) do update
      set address = excluded.address,
          version = excluded.version,
-         wants_hints = excluded.wants_hints,
+         wants_events = excluded.wants_events,
          last_seen = excluded.last_seen
 ), waiting as (
   insert into awaited (queue, at)
@@ -43,7 +43,7 @@ with wish as materialized (
 )
 select horae_now(),
        peers.count,
-       peers.want_hints,
+       peers.want_events,
        (select due from scheduled order by due limit 1),
        (select expires from running order by expires limit 1) is not null,
        array(
@@ -61,7 +61,7 @@ select horae_now(),
        control.token_version,
        set_config('synchronous_commit', 'off', true)
   from control, (
-         select count(*), coalesce(bool_or(wants_hints), false) as want_hints
+         select count(*), coalesce(bool_or(wants_events), false) as want_events
            from node
           where id <> $1 and last_seen >= horae_now() - $7::bigint / 1000 * interval '1 microsecond') as peers;
 

@@ -187,7 +187,7 @@ TEST_P(OtherDatabase, ARecreatedDatabaseIsMigratedAndUsed) {
 
 TEST_P(OtherDatabase, TheTickNoticesTheChangeAndAllCallsWorkAgain) {
   Client node(node_url());
-  const TickWish wish{.self = {.id = "worker-1"}, .wants_hints = false, .awaited = {}};
+  const TickWish wish{.self = {.id = "worker-1"}, .wants_events = false, .awaited = {}};
   const auto tick = [&] { return patiently([&] { return node.store().cluster().tick(wish); }); };
   EXPECT_EQ(tick().value().moves, 0U);
   ASSERT_TRUE(node.store().tokens().tokens().ok());
