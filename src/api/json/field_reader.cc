@@ -48,6 +48,14 @@ std::optional<T> read_number(std::string_view text) {
   return value;
 }
 
+// "112.0" is "112": the same number in JSON, and how some languages write it.
+std::string_view without_zeros(std::string_view number) {
+  const std::size_t point = number.find('.');
+  if (point == std::string_view::npos || number.find_first_not_of('0', point + 1) != std::string_view::npos)
+    return number;
+  return number.substr(0, point);
+}
+
 }  // namespace
 
 std::string show_json(std::string_view value) {
@@ -161,8 +169,8 @@ std::optional<std::string> FieldReader::text(std::string_view name) {
 std::optional<std::int64_t> FieldReader::integer(std::string_view name) {
   const auto value = value_of(name, JsonKind::kNumber, "give a whole number");
   if (!value) return std::nullopt;
-  const auto read = read_number<std::int64_t>(*value);
-  if (!read) fail(name, *value, "give a whole number of at most 64 bits, without decimal point and exponent");
+  const auto read = read_number<std::int64_t>(without_zeros(*value));
+  if (!read) fail(name, *value, "give a whole number of at most 64 bits, without exponent");
   return read;
 }
 

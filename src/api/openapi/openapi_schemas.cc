@@ -34,6 +34,8 @@ constexpr std::array kWritten = {
       "pattern":"^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$","examples":["1h30m"]})"},
     WrittenSchema{"Name", R"({"type":"string","minLength":1,"maxLength":128,"description":"Without control characters",
       "pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$"})"},
+    WrittenSchema{"Reason", R"({"type":["string","null"],"maxLength":1024,"pattern":"^[^\\u0000]*$",
+      "description":"At most 1,024 bytes"})"},
     WrittenSchema{"QueueName", R"({"type":"string","minLength":1,"maxLength":128,"pattern":"^[A-Za-z0-9._-]*$"})"},
     WrittenSchema{"NewTasks", R"({"type":"object","required":["tasks"],"additionalProperties":false,"properties":{
       "tasks":{"type":"array","minItems":1,"maxItems":1000,"items":{"$ref":"#/components/schemas/NewTask"}}},
@@ -51,11 +53,11 @@ constexpr std::array kWritten = {
       "next":{"type":["string","null"],"description":"The cursor of the next page; null after the last"},
       "as_of":{"type":"string","format":"date-time"}}})"},
     WrittenSchema{"Cancel", R"({"type":"object","additionalProperties":false,"properties":{
-      "reason":{"type":["string","null"]}},
+      "reason":{"$ref":"#/components/schemas/Reason"}},
       "examples":[{"reason":"no longer needed"}]})"},
     WrittenSchema{"CancelMany", R"({"type":"object","required":["ids"],"additionalProperties":false,"properties":{
       "ids":{"type":"array","minItems":1,"maxItems":1000,"items":{"type":"string","format":"uuid"}},
-      "reason":{"type":["string","null"]}},
+      "reason":{"$ref":"#/components/schemas/Reason"}},
       "examples":[{"ids":["0190f7c2-0a1b-7c3d-8e4f-0123456789ab"],"reason":"no longer needed"}]})"},
     WrittenSchema{"Cancelled", R"({"type":"object","required":["id","verdict","state"],"properties":{
       "id":{"type":"string","format":"uuid"},"verdict":{"enum":["accepted","repeated","not_found","wrong_state"]},
