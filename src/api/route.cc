@@ -123,7 +123,8 @@ Result<Call::Query> read_query(std::string_view query, const Route& route) {
     const auto name = decode_percent(part.substr(0, equals), true);
     const auto value = decode_percent(part.substr(std::min(equals + 1, part.size())), true);
     if (!name || !value) {
-      return Error{ErrorCode::kMalformed, fmt::format("query {}: it contains a bad % escape", quote(part))};
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("query {}: it contains a bad % escape, or is not UTF-8", quote(part))};
     }
     if (std::ranges::find(route.parameters, *name, &Parameter::name) == route.parameters.end()) {
       return Error{ErrorCode::kMalformed, fmt::format("query {}: this route has no such parameter; it accepts {}",
