@@ -75,7 +75,9 @@ std::vector<Answer> documented_answers(const Route& route) {
   if (route.access != Access::kOpen) {
     add(401, "A token is required, or this one is unknown");
     add(403, "The token does not allow this, or the request comes from a page of another site");
-    add(429, "This token exceeds its rate limit; `Retry-After` says when to retry");
+    add(429,
+        "This token exceeds its rate limit, or this address sent too many unknown tokens; `Retry-After` says when to "
+        "retry");
   }
   if (!route.ignores_query) add(400, "The request is malformed");
   if (!route.body.empty()) {
