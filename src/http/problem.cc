@@ -40,6 +40,12 @@ const ProblemKind& problem_kind(std::string_view name) {
   return *found;
 }
 
+HttpResponse out_of_memory_response(std::uint64_t request) {
+  return problem_response({.kind = problem_kind("busy"),
+                           .detail = "this node has no memory for this request; retry later, or ask for less",
+                           .request = request});
+}
+
 const ProblemKind& problem_kind(ErrorCode code) { return problem_kind(to_string(code)); }
 
 void append_problem(std::string& out, const Problem& problem) {

@@ -41,7 +41,7 @@ std::string body_headers(const HttpResponse& response, BodyEnd end) {
   std::string type = fmt::format("Content-Type: {}\r\n", response.content_type);
   switch (end) {
     case BodyEnd::kLength:
-      return type + fmt::format("Content-Length: {}\r\n", response.body.size());
+      return type + fmt::format("Content-Length: {}\r\n", response.content().size());
     case BodyEnd::kLastChunk:
       return type + "Transfer-Encoding: chunked\r\n";
     case BodyEnd::kConnection:

@@ -57,6 +57,11 @@ class HttpServer::Core {
     for (const auto& loop : loops_) sweepers_.emplace_back(loop->context());
   }
 
+  void set_admit(Admit admit) {
+    host_->admit = std::move(admit);
+    host_->trusts_local = options_.trusts_local;
+  }
+
   Result<void> start() {
     if (auto checked = check_exposure(options_); !checked.ok()) return checked;
     if (auto loaded = reload_certificates(); !loaded.ok()) return loaded;
@@ -121,6 +126,8 @@ class HttpServer::Core {
     const std::lock_guard lock(mutex_);
     return connections_;
   }
+
+  std::size_t strangers() const { return host_->strangers->connections.held(); }
 
   std::size_t bytes_in_flight() const { return host_->bytes.held(); }
 
@@ -278,6 +285,7 @@ HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, Logger log
 
 HttpServer::~HttpServer() { stop(Duration::zero()); }
 
+void HttpServer::set_admit(Admit admit) { core_->set_admit(std::move(admit)); }
 Result<void> HttpServer::start() { return core_->start(); }
 void HttpServer::stop(Duration grace) { core_->stop(grace); }
 Result<void> HttpServer::reload_certificates() { return core_->reload_certificates(); }
@@ -285,6 +293,7 @@ std::vector<std::string> HttpServer::addresses() const { return core_->addresses
 std::vector<std::string> HttpServer::urls() const { return core_->urls(); }
 std::uint16_t HttpServer::port() const { return core_->port(); }
 std::size_t HttpServer::connections() const { return core_->connections(); }
+std::size_t HttpServer::strangers() const { return core_->strangers(); }
 std::size_t HttpServer::bytes_in_flight() const { return core_->bytes_in_flight(); }
 
 }  // namespace horae
