@@ -224,7 +224,8 @@ void Api::end_wait(const Wait& wait) {
     case Claimer::Forgotten::kMayHoldTasks:
       return wait.call->fail(
           Error{ErrorCode::kUnavailable,
-                "the node is stopping, and the store is unavailable: repeat the claim at another node"});
+                "this node is stopping, and the outcome of the claim is unknown: repeat it at another node with the "
+                "same token"});
     case Claimer::Forgotten::kIsUnderWay:
       return;  // deliver() answers it soon
   }

@@ -62,7 +62,7 @@ std::vector<Answer> documented_answers(const Route& route);
 struct RouteMatch {
   const Route* route = nullptr;        // of this method and path
   std::vector<std::string> arguments;  // the values of the placeholders, decoded
-  std::string allowed;                 // without a route: the methods that the path supports, "GET, POST"; may be empty
+  std::string allowed;                 // without a route: the methods that the path supports, "GET, HEAD"; may be empty
   bool is_malformed = false;           // the path contains a bad escape
 };
 RouteMatch find_route(std::string_view method, std::string_view path);
@@ -82,9 +82,10 @@ class Call {
   Query query = {};
   std::function<void(int status, std::string_view reason)> on_answer = {};  // of a problem: its detail
 
-  // The value of a query parameter; nothing if it is absent or empty.
+  // The value of a query parameter, which is not empty; nothing if it is absent.
   std::optional<std::string_view> parameter(std::string_view name) const;
 
+  // What needs a right to read must not stay in a cache: the answer to such a route says so.
   void answer(int status, std::string json) const;
   void answer(HttpResponse response, AnswerSlot::Sent sent = {}) const;
   void stream(HttpResponse head, std::shared_ptr<BodyStream> body) const;
@@ -99,7 +100,8 @@ class Call {
   Result<void> check_scope_of_all() const;
 };
 
-// The parameters of a query, each once. kMalformed for one that the route does not have, unless it ignores the query.
+// The parameters of a query, each once. kMalformed for one that the route does not have or that is empty, unless it
+// ignores the query.
 Result<Call::Query> read_query(std::string_view query, const Route& route);
 
 }  // namespace horae

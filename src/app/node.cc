@@ -24,9 +24,10 @@ class Node::Parts {
         api_(api_parts(clock, owner, log), with_gate(config)),
         http_(config.http),
         requires_token_(config.api.gate.require_token),
-        server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
-          api_.handle(std::move(request), responder);
-        }) {
+        server_(
+            config.http, clock, log,
+            [this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
+            metrics_) {
     observed_.add(engine_);
     observed_.add(access_);
     engine_.set_listeners({.ticked = [this](const Tick& tick) { on_tick(tick); },

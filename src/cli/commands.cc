@@ -29,8 +29,8 @@ void describe(CLI::App& app) {
       "  horae task list --state running              list the running tasks\n"
       "  horae COMMAND --help                         show the help of a command\n"
       "\n"
-      "Exit codes: 0 done, 1 failed, 2 invalid command line (to this program or to the node), 3 the task did not\n"
-      "            complete, 4 the node is unavailable: try again");
+      "Exit codes: 0 done, 1 failed, 2 invalid command line or configuration (to this program or to the node),\n"
+      "            3 the task did not complete, 4 the node is unavailable: try again, 5 the time of --wait-limit is over");
 }
 
 // Appends to the help of each noun the names of its verbs, so that no list of them has to be maintained.
@@ -66,6 +66,11 @@ int report(const Context& context, std::string_view command, const Result<void>&
   if (done.ok()) return kDone;
   context.console.err << fmt::format("horae {}: {}\n", command, done.error().message);
   return done.error().retryable() ? kTryAgain : kFailed;
+}
+
+int report_misuse(const Context& context, std::string_view command, const Error& error) {
+  context.console.err << fmt::format("horae {}: {}\n", command, error.message);
+  return kMisused;
 }
 
 void add_all_commands(CLI::App& app, Context& context) {

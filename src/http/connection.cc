@@ -2,18 +2,22 @@
 #include "http/connection.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <exception>
-#include <iterator>
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "http/pending_answer.h"
+#include "http/problem.h"
+#include "http/request_parser.h"
 
 namespace horae {
 
@@ -27,6 +31,7 @@ constexpr std::size_t kMostChunkedBytes =
     2;  // on the wire for one byte of a body, on average: chunks have lengths and line ends
 constexpr std::size_t kLastChunkBytes = 5;  // at least: "0\r\n\r\n"
 constexpr Duration kNoLimit = std::chrono::hours(24 * 365);
+constexpr int kUnsentBytes = 64 << 10;  // that the kernel may keep for a client that does not read
 
 std::string address_of(const asio::ip::tcp::socket& socket) {
   error_code error;
@@ -46,21 +51,29 @@ std::string copy(boost::beast::string_view text) { return {text.data(), text.siz
 }  // namespace
 
 struct Connection::Reading {
-  std::optional<http::request_parser<http::string_body>> parser;
-  std::size_t taken = 0;  // bytes of the head, or of the body
-  std::string rest;       // bytes that arrived and are not parsed yet: from `at` on
+  std::optional<RequestParser> parser;
+  std::size_t taken = 0;      // bytes of the head, or of the body
+  std::size_t head = 0;       // bytes of the head, once it is complete
+  std::size_t announced = 0;  // bytes of the body, which the parser reserves
+  HttpRequest request;        // without its body, once the head is complete
+  std::string rest;           // bytes that arrived and are not parsed yet: from `at` on
   std::size_t at = 0;
   HeldBytes held;  // of the request and the rest
 
-  explicit Reading(ConnectionHost& host) : held(host.bytes) { begin(host.limits); }
+  Reading(ConnectionHost& host, std::shared_ptr<CallerShare> share) : held(host.bytes, std::move(share)) {
+    begin(host.limits);
+  }
 
   // Begins the next request, whose first bytes may be in the rest.
   void begin(const HttpLimits& limits) {
     parser.emplace();
     parser->header_limit(static_cast<std::uint32_t>(limits.head_bytes));
     parser->body_limit(limits.body_bytes);
-    taken = 0;
+    taken = head = announced = 0;
   }
+
+  std::size_t unparsed() const { return rest.size() - at; }
+  std::size_t bytes() const { return head + std::max(announced, taken) + unparsed(); }
 
   // All bytes that can be parsed now. Usually there is no rest, and nothing is copied.
   std::string_view with_rest(std::string_view fresh) {
@@ -90,8 +103,10 @@ Connection::Connection(asio::ip::tcp::socket socket, const ConnectionDoor& door,
       host_(std::move(host)),
       transport_(make_transport(socket_, door)),
       peer_(address_of(socket_)),
+      peer_address_(PeerLimits::peer_of(socket_)),
       is_local_(door.is_local),
-      is_tls_(door.tls != nullptr) {}
+      is_tls_(door.tls != nullptr),
+      is_trusted_(!host_->admit || (door.is_local && host_->trusts_local)) {}
 
 Connection::~Connection() = default;
 
@@ -99,10 +114,8 @@ void Connection::start(bool is_one_too_many) {
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
-  if (is_one_too_many) {
-    return refuse(503, fmt::format("the limit of {} connections is reached; reuse a connection, or retry later",
-                                   host_->limits.connections));
-  }
+  (void)::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof(kUnsentBytes));
+  if (!finds_place(is_one_too_many)) return;
   enter(Phase::kIdle, host_->limits.head);  // a client that connects is expected to send a request soon
   watch_input();
 }
@@ -147,17 +160,27 @@ void Connection::let_go() {
   transport_.reset();
   reading_.reset();
   (void)std::exchange(output_, {});  // unlike an assignment, it frees the memory
-  if (stream_) --host_->streams;
-  stream_.reset();
+  end_of_stream();
+  leave_seat();
+  if (std::exchange(has_joined_, false)) host_->peers.leave(peer_address_);
   if (const auto sent = std::exchange(sent_, nullptr)) sent(false);
   if (const auto gone = std::exchange(gone_, nullptr)) gone();
 }
 
 // ---- Waiting ----
 
+void Connection::on_failed_assertion(const BoostAssertion& failed) {
+  host_->failed_assertions.add();
+  if (const auto suppressed = host_->broken.next(host_->clock.now())) {
+    host_->log.error("a connection was closed, because an assertion of Boost failed: this is a bug",
+                     {{"assertion", failed.what()}, {"peer", peer_}, {"suppressed", *suppressed}});
+  }
+  close();
+}
+
 // Queues `step` behind the other work of this loop, which also keeps the stack short.
 void Connection::soon(void (Connection::*step)()) {
-  asio::post(loop_->context(), [self = shared_from_this(), step] { (self.get()->*step)(); });
+  asio::post(loop_->context(), [self = shared_from_this(), step] { self->guard([&] { (self.get()->*step)(); }); });
 }
 
 // At most one wait at a time; when it ends, the phase decides what to do.
@@ -165,7 +188,7 @@ void Connection::watch_input() {
   if (std::exchange(watches_input_, true)) return;
   socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code&) {
     self->watches_input_ = false;
-    self->on_input();
+    self->guard([&] { self->on_input(); });
   });
 }
 
@@ -173,7 +196,7 @@ void Connection::watch_output() {
   if (std::exchange(watches_output_, true)) return;
   socket_.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this()](const error_code&) {
     self->watches_output_ = false;
-    self->on_output();
+    self->guard([&] { self->on_output(); });
   });
 }
 
@@ -239,31 +262,31 @@ void Connection::read() {
 
 // Parses what has arrived: a part of a request, or more than one.
 void Connection::parse(std::string_view fresh) {
-  if (!reading_) reading_ = std::make_unique<Reading>(*host_);
-  if (!reading_->held.try_add(fresh.size())) {
-    return refuse(503, fmt::format("this node holds its limit of {} bytes in requests under way; retry later",
-                                   host_->limits.bytes_in_flight));
-  }
+  if (!reading_) reading_ = std::make_unique<Reading>(*host_, share_);
   if (phase_ == Phase::kIdle) enter(Phase::kHead, host_->limits.head);
   auto& parser = *reading_->parser;
   std::string_view input = reading_->with_rest(fresh);
   error_code error;
   while (!input.empty() && !parser.is_done() && !error && phase_ != Phase::kContinuing && !is_part_of_chunk(input)) {
     const std::size_t count = parser.put(asio::buffer(input), error);
+    const std::string_view taken = input.substr(0, count);
     input.remove_prefix(count);
     reading_->taken += count;
     if (error && error != http::error::need_more) return refuse(error);
+    if (phase_ == Phase::kHead && has_folded_line(taken))
+      return refuse(400, "a header continues on a second line; send each header on one line");
     if (is_too_long(error ? input.size() : 0))
       return refuse(phase_ == Phase::kHead ? http::error::header_limit : http::error::body_limit);
-    if (phase_ == Phase::kHead && parser.is_header_done() && !take_head()) return;
+    if (phase_ == Phase::kHead && parser.is_header_done() && !take_head(input.size())) return;
   }
   reading_->keep(input);
+  if (!has_room(reading_->bytes())) return;
   if (phase_ == Phase::kContinuing) return say_continue();
-  if (parser.is_done()) return handle();
+  if (parser.is_done()) return handle(true);
   read_more();
 }
 
-// Beast aborts the process if the last chunk arrives in several parts of which the first ends after its first line, and
+// An assertion of Beast fails if the last chunk arrives in several parts of which the first ends after its first line, and
 // has fewer bytes than this. No body ends with fewer, so waiting for them delays no request.
 bool Connection::is_part_of_chunk(std::string_view input) const {
   return phase_ == Phase::kBody && reading_->parser->chunked() && input.size() < kLastChunkBytes;
@@ -277,29 +300,61 @@ bool Connection::is_too_long(std::size_t rest) const {
   return rest > limits.head_bytes || reading_->taken > kMostChunkedBytes * limits.body_bytes + limits.head_bytes;
 }
 
-// False if the request was refused.
-bool Connection::take_head() {
+// False if the request was refused. `arrived` bytes after the head are here already.
+bool Connection::take_head(std::size_t arrived) {
   enter(Phase::kBody, host_->limits.body);
   auto& parser = *reading_->parser;
-  reading_->taken = 0;
+  reading_->head = std::exchange(reading_->taken, 0);
   parser.eager(true);
   if (parser.get().target().size() > host_->limits.target_bytes) {
     refuse(414, fmt::format("the path and query have {} bytes; at most {} are allowed", parser.get().target().size(),
                             host_->limits.target_bytes));
     return false;
   }
-  // Beast sees no body in another encoding, and its bytes would be taken for the next request.
-  const auto encodings = parser.get().equal_range(http::field::transfer_encoding);
-  const auto count = std::distance(encodings.first, encodings.second);
-  if (count > 1 || (count == 1 && !equals_ignoring_case(copy(encodings.first->value()), "chunked"))) {
-    refuse(400, "the only Transfer-Encoding supported is chunked; send the body chunked, or with Content-Length");
+  if (std::string fault = fault_of_head(parser.get()); !fault.empty()) {
+    refuse(400, std::move(fault));
     return false;
   }
+  keep_alive_ = parser.keep_alive();  // trailers may not change it
+  if (!admit(arrived)) return false;
   // The client waits for 100 Continue before it sends a large body. The body's announced length has been checked
   // already.
   const bool asks_first = equals_ignoring_case(copy(parser.get()[http::field::expect]), "100-continue");
   if (asks_first && !parser.is_done()) phase_ = Phase::kContinuing;
   return true;
+}
+
+// Decides, once the head has arrived, who calls and whether the body is read. False if the request was refused, or is
+// handled without its body.
+bool Connection::admit(std::size_t arrived) {
+  auto& parser = *reading_->parser;
+  reading_->request = head_of_request();
+  if (host_->admit) {
+    Admission admission = host_->admit(reading_->request);
+    reading_->request.admitted = std::move(admission.admitted);
+    if (!belongs_to(admission)) return false;
+    reading_->held.move_to(share_);
+    const auto missing = parser.content_length_remaining();
+    if (!admission.reads_body && !parser.is_done() && (!missing || *missing > arrived)) {
+      handle(false);
+      return false;
+    }
+  }
+  reading_->announced = parser.content_length().value_or(0);
+  return has_room(reading_->bytes());
+}
+
+// False if the request was refused.
+bool Connection::has_room(std::size_t bytes) {
+  HeldBytes& held = reading_->held;
+  if (held.try_resize(bytes)) return true;
+  refuse(503, held.is_of_full_share()
+                  ? fmt::format("requests and answers of this caller hold its limit of {} bytes; read the answers, or "
+                                "retry later",
+                                share_->bytes.limit())
+                  : fmt::format("this node holds its limit of {} bytes in requests and answers under way; retry later",
+                                host_->limits.bytes_in_flight));
+  return false;
 }
 
 void Connection::refuse(const error_code& error) {
@@ -320,39 +375,45 @@ void Connection::refuse(const error_code& error) {
 // The client did not start TLS, so it can only read a plain answer.
 void Connection::refuse_plain_http() {
   transport_ = make_plain_transport(socket_.native_handle());
+  is_tls_ = false;
   refuse(400, "this port expects TLS: use https:// instead of http://");
 }
 
 // ---- Handling ----
 
-void Connection::handle() {
-  request_ = host_->next_request++;
-  keep_alive_ = reading_->parser->keep_alive();
-  is_http10_ = reading_->parser->get().version() < 11;
-  HttpRequest request = take_request();
+// Without its body, the rest of which is not read, the request is the last one of the connection.
+void Connection::handle(bool has_body) {
+  auto& parser = *reading_->parser;
+  HttpRequest request = std::move(reading_->request);
+  request_ = request.id;
+  keep_alive_ = has_body && keep_alive_;
+  is_http10_ = parser.get().version() < 11;
   wants_body_ = request.method != "HEAD";
-  HeldBytes bytes = reading_->held.take_all_but(reading_->rest.size() - reading_->at);
-  if (reading_->rest.empty()) reading_.reset();
+  if (has_body) request.body = std::move(parser.get().body());
+  HeldBytes bytes = reading_->held.take_all_but(has_body ? reading_->unparsed() : 0);
+  if (!has_body || reading_->rest.empty()) reading_.reset();
   enter(Phase::kHandling, kNoLimit);
   const std::uint64_t id = request_;
   const Responder responder(make_pending_answer(shared_from_this(), id, std::move(bytes)));
   try {
     host_->handler(std::move(request), responder);
+  } catch (const std::bad_alloc&) {
+    log_busy(id, "out of memory");
+    responder.answer(out_of_memory_response(id));
   } catch (const std::exception& thrown) {
     host_->log.error("a handler threw", {{"request", id}, {"reason", thrown.what()}});
   }
 }
 
-HttpRequest Connection::take_request() {
-  auto message = reading_->parser->release();
-  HttpRequest request{
-      .id = request_, .method = copy(message.method_string()), .peer = peer_, .is_local = is_local_, .is_tls = is_tls_};
-  const boost::beast::string_view target = message.target();
-  const std::size_t question = target.find('?');
-  request.path = copy(target.substr(0, question));
-  if (question != boost::beast::string_view::npos) request.query = copy(target.substr(question + 1));
-  for (const auto& field : message) request.headers.push_back({copy(field.name_string()), copy(field.value())});
-  request.body = std::move(message.body());
+// Before the body is read, so that fields of a trailer are not among the headers.
+HttpRequest Connection::head_of_request() {
+  const auto& message = reading_->parser->get();
+  HttpRequest request{.id = host_->next_request++,
+                      .method = copy(message.method_string()),
+                      .peer = peer_,
+                      .is_local = is_local_,
+                      .is_tls = is_tls_};
+  copy_head(message, request);
   return request;
 }
 

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <exception>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -28,6 +29,9 @@ class IoLoop {
 
   boost::asio::io_context& context() { return context_; }
   std::unordered_set<std::shared_ptr<Connection>>& connections() { return connections_; }  // by the loop's thread only
+
+  // Connections of strangers, the oldest first; by the loop's thread only.
+  std::list<Connection*>& strangers() { return strangers_; }
 
   void start() {
     thread_ = std::thread([this] {
@@ -82,6 +86,7 @@ class IoLoop {
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
   std::unordered_set<std::shared_ptr<Connection>> connections_;
+  std::list<Connection*> strangers_;
   std::vector<char> scratch_ = std::vector<char>(kScratchBytes);
   std::mutex mutex_;
   bool ended_ = false;  // guarded by mutex_

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,10 @@ struct HttpRequest {
   std::string query;     // "limit=10&queue=mail": without the question mark
   std::vector<HttpHeader> headers;
   std::string body;
-  std::string peer;      // "127.0.0.1:50312"
-  bool is_local = true;  // received at a loopback address
-  bool is_tls = false;   // received over TLS
+  std::string peer;                           // "127.0.0.1:50312"
+  bool is_local = true;                       // received at a loopback address
+  bool is_tls = false;                        // received over TLS
+  std::shared_ptr<const void> admitted = {};  // Admission::admitted
 
   // The value of the first header with that name, ignoring case; empty if absent.
   std::string_view header(std::string_view name) const;
@@ -36,6 +38,11 @@ struct HttpResponse {
   std::string content_type = std::string(kJsonType);
   std::string body;
   std::vector<HttpHeader> headers = {};  // in addition to those that the server writes itself
+
+  // Instead of `body`, for what many answers share: it is not copied, and does not count as held for a caller.
+  std::shared_ptr<const std::string> shared_body = {};
+
+  const std::string& content() const { return shared_body ? *shared_body : body; }
 };
 
 // "Not Found" for 404.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "http/connection.h"
+#include "http/problem.h"
 
 namespace horae {
 namespace {
@@ -20,7 +21,7 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
 
   void answer(HttpResponse response, Sent sent) override {
     const bool first = !answered_.exchange(true);
-    const bool posted = first && !gone_ && connection_->post_answer(id_, std::move(response), sent);
+    const bool posted = first && !gone_ && post(std::move(response), sent);
     if (!posted && sent) sent(false);
   }
 
@@ -43,6 +44,28 @@ class PendingAnswer final : public AnswerSlot, public std::enable_shared_from_th
   bool is_gone() const override { return gone_; }
 
  private:
+  // An answer that finds no room is not delivered: its client gets 503 instead, and `sent` false.
+  bool post(HttpResponse response, Sent& sent) {
+    if (auto held = bytes_.for_answer(response.body.capacity() + kHeadBytes)) {
+      return connection_->post_answer(id_, std::move(response), std::move(*held), sent);
+    }
+    HeldBytes held = bytes_.sibling();
+    const std::string reason = held.is_of_full_share()
+                                   ? "your other requests and answers hold the limit of bytes of one caller"
+                                   : "requests and answers hold this node's limit of bytes";
+    connection_->log_busy(id_, reason);
+    response =
+        problem_response({.kind = problem_kind("busy"),
+                          .detail = "there is no room for this answer: " + reason + "; read them, or retry later",
+                          .request = id_});
+    held.add(response.body.size() + kHeadBytes);
+    Sent none;
+    (void)connection_->post_answer(id_, std::move(response), std::move(held), none);
+    return false;
+  }
+
+  static constexpr std::size_t kHeadBytes = 512;  // about so many
+
   const std::shared_ptr<Connection> connection_;
   const std::uint64_t id_;
   const HeldBytes bytes_;  // of the request, which lives about as long as its handles

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "http/held_bytes.h"
+#include "http/limits/held_bytes.h"
 #include "http/responder.h"
 
 namespace horae {

@@ -28,7 +28,7 @@ constexpr std::array kKinds = {
     ProblemKind{"over_limit", 429, "A limit is reached"},
     ProblemKind{"head_too_large", 431, "The headers are too large"},
     ProblemKind{"internal", 500, "Internal error"},
-    ProblemKind{"unavailable", 503, "A dependency is unavailable"},
+    ProblemKind{"unavailable", 503, "Temporarily unavailable"},
     ProblemKind{"busy", 503, "The node is overloaded"},
 };
 
@@ -38,6 +38,12 @@ const ProblemKind& problem_kind(std::string_view name) {
   const auto* const found = std::ranges::find(kKinds, name, &ProblemKind::name);
   HORAE_CHECK(found != kKinds.end(), "the name of a problem is in the table");
   return *found;
+}
+
+HttpResponse out_of_memory_response(std::uint64_t request) {
+  return problem_response({.kind = problem_kind("busy"),
+                           .detail = "this node has no memory for this request; retry later, or ask for less",
+                           .request = request});
 }
 
 const ProblemKind& problem_kind(ErrorCode code) { return problem_kind(to_string(code)); }
@@ -59,6 +65,7 @@ HttpResponse problem_response(const Problem& problem) {
   if (response.status == 429 || response.status == 503) {
     response.headers.push_back({"Retry-After", std::to_string(problem.retry_after_seconds)});
   }
+  response.headers.push_back({"Cache-Control", "no-store"});  // caches may keep a 404 or 405 otherwise
   if (response.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
   return response;
 }

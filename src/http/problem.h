@@ -45,4 +45,7 @@ void append_problem(std::string& out, const Problem& problem);
 // The complete answer, with Retry-After where the same request may succeed later.
 HttpResponse problem_response(const Problem& problem);
 
+// 503, for a request that ended with std::bad_alloc.
+HttpResponse out_of_memory_response(std::uint64_t request);
+
 }  // namespace horae

@@ -47,14 +47,24 @@ std::chrono::steady_clock::duration for_timer(Duration duration) {
 // The first loop's thread accepts connections for all loops.
 class HttpServer::Core {
  public:
-  Core(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
+  Core(HttpServerOptions options, const Clock& clock, Logger log, Handler handler, Meter& meter)
       : options_(std::move(options)),
         host_(new ConnectionHost{
-            .limits = options_.limits, .clock = clock, .log = std::move(log), .handler = std::move(handler)}) {
+            .limits = options_.limits,
+            .clock = clock,
+            .log = std::move(log),
+            .handler = std::move(handler),
+            .failed_assertions = meter.counter(
+                {"horae_http_failed_assertions_total", "Connections closed because an assertion of Boost failed"})}) {
     HORAE_CHECK(options_.threads > 0, "a server needs a thread");
     host_->on_closed = [this] { on_closed(); };
     for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_shared<IoLoop>(host_->log));
     for (const auto& loop : loops_) sweepers_.emplace_back(loop->context());
+  }
+
+  void set_admit(Admit admit) {
+    host_->admit = std::move(admit);
+    host_->trusts_local = options_.trusts_local;
   }
 
   Result<void> start() {
@@ -121,6 +131,8 @@ class HttpServer::Core {
     const std::lock_guard lock(mutex_);
     return connections_;
   }
+
+  std::size_t strangers() const { return host_->strangers->connections.held(); }
 
   std::size_t bytes_in_flight() const { return host_->bytes.held(); }
 
@@ -273,11 +285,12 @@ class HttpServer::Core {
   std::shared_ptr<const TlsContext> tls_;  // guarded by mutex_; for new connections
 };
 
-HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
-    : core_(std::make_unique<Core>(std::move(options), clock, std::move(log), std::move(handler))) {}
+HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler, Meter& meter)
+    : core_(std::make_unique<Core>(std::move(options), clock, std::move(log), std::move(handler), meter)) {}
 
 HttpServer::~HttpServer() { stop(Duration::zero()); }
 
+void HttpServer::set_admit(Admit admit) { core_->set_admit(std::move(admit)); }
 Result<void> HttpServer::start() { return core_->start(); }
 void HttpServer::stop(Duration grace) { core_->stop(grace); }
 Result<void> HttpServer::reload_certificates() { return core_->reload_certificates(); }
@@ -285,6 +298,7 @@ std::vector<std::string> HttpServer::addresses() const { return core_->addresses
 std::vector<std::string> HttpServer::urls() const { return core_->urls(); }
 std::uint16_t HttpServer::port() const { return core_->port(); }
 std::size_t HttpServer::connections() const { return core_->connections(); }
+std::size_t HttpServer::strangers() const { return core_->strangers(); }
 std::size_t HttpServer::bytes_in_flight() const { return core_->bytes_in_flight(); }
 
 }  // namespace horae

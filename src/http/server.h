@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/meter.h"
 #include "base/result.h"
+#include "http/limits/admission.h"
 #include "http/message.h"
 #include "http/responder.h"
 
@@ -19,13 +21,17 @@ namespace horae {
 struct HttpLimits {
   std::size_t head_bytes = 16 << 10;   // request line and headers together; beyond: 414 or 431
   std::size_t target_bytes = 8 << 10;  // path and query; beyond: 414
-  std::size_t body_bytes = 1 << 20;    // beyond: 413
+  std::size_t body_bytes = 4 << 20;    // beyond: 413
   std::size_t connections = 10'000;    // beyond: 503; beyond kRefusedAtOnce more, new ones wait in the kernel's backlog
   std::size_t streams = 256;           // open at the same time; beyond: 503
 
-  // Of all requests together, from their first byte until they are answered; the request that exceeds it gets 503. At
+  // Of all requests and answers together, from the first byte of a request until the kernel has taken the last byte of
+  // its answer; the request or answer that finds no room becomes a 503. Bodies that many answers share do not count. At
   // least the size of the largest request.
   std::size_t bytes_in_flight = 256 << 20;
+
+  // Strangers may have at most 3/4 of the connections, then the oldest of theirs is closed, and 1/8 of the bytes.
+  PeerLimitOptions peers = {};
 
   // Each limits the whole step, however many bytes trickle in meanwhile. A step that takes longer is ended within
   // `sweep`.
@@ -55,6 +61,7 @@ struct HttpServerOptions {
   std::vector<std::string> listen = {"127.0.0.1:3369"};
   TlsOptions tls = {};
   bool plaintext_behind_proxy = false;  // allows plain on addresses that are not loopback
+  bool trusts_local = true;             // callers at a loopback address are known before their first request
   int threads = 2;
   HttpLimits limits;
 };
@@ -63,7 +70,9 @@ struct HttpServerOptions {
 // Connections are kept alive, and requests may be pipelined; they are handled one after another.
 //
 // The server itself answers a request that is not HTTP or exceeds a limit, with a problem document (400, 408, 413, 414,
-// 431, 503), and closes the connection.
+// 429, 431, 503), and closes the connection. An answer for which there is no room is replaced by 503.
+//
+// A request whose handler throws std::bad_alloc gets 503.
 //
 // start() and stop() from one thread; everything else is thread-safe. The handler runs on the server's threads, on
 // several at the same time, and must return soon, because all connections of its thread wait for it: it moves longer
@@ -72,11 +81,14 @@ class HttpServer {
  public:
   using Handler = std::function<void(HttpRequest, Responder)>;
 
-  // Deadlines are measured by the clock, which outlives the server.
-  HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler);
+  // Deadlines are measured by the clock, which outlives the server, as the meter does.
+  HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler, Meter& meter = no_meter());
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
+
+  // Asks `admit` about each request before its body is read. Without it every caller is known. Before start().
+  void set_admit(Admit admit);
 
   // Binds all addresses and begins to accept. kMalformed for an address that cannot be parsed, kRefused for one that
   // would be exposed without TLS and for bad TLS files, kConflict if an address is in use, else kUnavailable; after an
@@ -98,7 +110,8 @@ class HttpServer {
   std::uint16_t port() const;             // of the first address
 
   std::size_t connections() const;
-  std::size_t bytes_in_flight() const;  // of requests that are arriving or not answered yet
+  std::size_t strangers() const;        // connections of them
+  std::size_t bytes_in_flight() const;  // of requests and answers
 
  private:
   class Core;

@@ -73,6 +73,18 @@ TEST_F(HttpsServer, AnswersEncryptedAndMarksTheRequest) {
   EXPECT_TRUE(seen.is_local);
 }
 
+// So that a browser that has been here once does not send a token in plain text.
+TEST_F(HttpsServer, AsksBrowsersToStayWithTls) {
+  TestServer server(echo, options());
+  TestClient client = connect(server);
+  EXPECT_EQ(client.call("GET", "/").headers["strict-transport-security"], "max-age=31536000");
+  TestClient plain(server.port());
+  ASSERT_TRUE(plain.send(request_text("GET", "/")));
+  EXPECT_FALSE(plain.receive()->headers.contains("strict-transport-security")) << "it is invalid on a plain connection";
+  TestServer other(echo);
+  EXPECT_FALSE(TestClient(other.port()).call("GET", "/").headers.contains("strict-transport-security"));
+}
+
 TEST_F(HttpsServer, CarriesLargeBodiesBothWays) {
   TestServer server(
       [](HttpRequest request, const Responder& responder) { responder.answer({.body = std::move(request.body)}); },
@@ -304,8 +316,18 @@ TEST(ListenAddress, SaysWhereAndHow) {
   EXPECT_EQ(parse_listen_address("https://10.0.0.1:443")->says_tls, true);
   EXPECT_EQ(parse_listen_address("10.0.0.1:443")->says_tls, std::nullopt);
   for (const char* text :
-       {"ftp://127.0.0.1:1", "https://", "https://:1", "http://localhost:1", "127.0.0.1:1/", "::1:1"}) {
+       {"ftp://127.0.0.1:1", "https://", "https://:1", "http://example:1", "127.0.0.1:1/", "::1:1", "", "x"}) {
     EXPECT_FALSE(parse_listen_address(text).ok()) << text;
+  }
+}
+
+TEST(ListenAddress, APortAloneAndLocalhostAreLoopback) {
+  for (const char* text : {"41003", "localhost:41003", "http://localhost:41003"}) {
+    const auto address = parse_listen_address(text);
+    ASSERT_TRUE(address.ok()) << text;
+    EXPECT_EQ(address->address, "127.0.0.1");
+    EXPECT_EQ(address->port, 41003);
+    EXPECT_TRUE(address->is_loopback);
   }
 }
 

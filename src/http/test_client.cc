@@ -84,6 +84,18 @@ void TestClient::connect(std::uint16_t port, bool ipv6) {
   HORAE_CHECK(connected == 0, "the server under test listens");
 }
 
+void TestClient::come_from(const std::string& address) {
+  sockaddr_in from{};
+  from.sin_family = AF_INET;
+  HORAE_CHECK(::inet_pton(AF_INET, address.c_str(), &from.sin_addr) == 1, "the test gives an address");
+  HORAE_CHECK(::bind(socket_, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0, "the loopback has it");
+}
+
+void TestClient::buffer_little() {
+  const int bytes = 4096;
+  HORAE_CHECK(::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) == 0, "a socket has a buffer");
+}
+
 bool TestClient::start_tls(const TestTls& tls) {
   (void)std::signal(SIGPIPE, SIG_IGN);  // raised by OpenSSL's writes
   tls_ = std::make_unique<Tls>();

@@ -35,6 +35,11 @@ class TestClient {
 
   void connect(std::uint16_t port, bool ipv6 = false);
 
+  // Before connect(): from another address of the loopback, "127.0.0.2"; with a small buffer, so that what is not
+  // received stays at the server.
+  void come_from(const std::string& address);
+  void buffer_little();
+
   // Makes the handshake. False if it fails.
   bool start_tls(const TestTls& tls = {});
   std::string server_name() const;      // the common name in the server's certificate

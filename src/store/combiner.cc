@@ -158,27 +158,39 @@ Result<void> Combiner::admit(std::size_t count) const {
   return {};
 }
 
+template <typename Outcome>
+std::shared_ptr<Combiner::Call<Outcome>> Combiner::new_call(std::size_t count, AllDone<Outcome> done) {
+  const Error unanswered{ErrorCode::kInternal, ""};
+  auto call = std::make_shared<Call<Outcome>>();
+  call->outcomes.assign(count, unanswered);
+  call->missing = count;
+  call->done = std::move(done);
+  return call;
+}
+
+template <typename LineType>
+void Combiner::push(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
+                    const std::shared_ptr<Call<typename LineType::value_type::Outcome>>& call) {
+  pending_ += items.size();
+  for (std::size_t place = 0; place < items.size(); ++place) {
+    (arrived_.*kind).push_back({std::move(items[place]), {call, place}});
+  }
+}
+
 template <typename LineType>
 void Combiner::enqueue(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
                        AllDone<typename LineType::value_type::Outcome> done) {
   using Outcome = typename LineType::value_type::Outcome;
   if (items.empty()) return done({});
   const std::size_t count = items.size();
-  const Error unanswered{ErrorCode::kInternal, ""};
-  auto call = std::make_shared<Call<Outcome>>();
-  call->outcomes.assign(count, unanswered);
-  call->missing = count;
-  call->done = std::move(done);
+  const auto call = new_call<Outcome>(count, std::move(done));
 
   std::unique_lock lock(mutex_);
   if (const auto admitted = admit(count); !admitted.ok()) {
     lock.unlock();
     return call->done(std::vector<Result<Outcome>>(count, admitted.error()));
   }
-  pending_ += count;
-  for (std::size_t place = 0; place < count; ++place) {
-    (arrived_.*kind).push_back({std::move(items[place]), {call, place}});
-  }
+  push(kind, std::move(items), call);
   lock.unlock();
   has_work_.notify_one();
 }
@@ -224,6 +236,40 @@ void Combiner::cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> don
 }
 void Combiner::claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done) {
   enqueue(&Lines::claims, std::move(wishes), std::move(done));
+}
+
+void Combiner::exchange(std::vector<Settlement> settlements, ClaimWish wish, std::function<void(Exchanged)> done) {
+  // Both halves are answered on the combiner's thread, in either order.
+  struct Halves {
+    Exchanged both;
+    int missing = 2;
+    std::function<void(Exchanged)> done;
+    void end_one() {
+      if (--missing == 0) done(std::move(both));
+    }
+  };
+  const auto halves = std::make_shared<Halves>();
+  halves->done = std::move(done);
+  const std::size_t count = settlements.size();
+  const auto settle = new_call<SettleOutcome>(count, [halves](std::vector<Result<SettleOutcome>> outcomes) {
+    halves->both.settled = std::move(outcomes);
+    halves->end_one();
+  });
+  const auto claim = new_call<std::vector<LeasedTask>>(1, [halves](std::vector<Result<std::vector<LeasedTask>>> all) {
+    halves->both.leased = std::move(all.front());
+    halves->end_one();
+  });
+  if (count == 0) halves->end_one();
+
+  std::unique_lock lock(mutex_);
+  if (const auto admitted = admit(count + 1); !admitted.ok()) {
+    lock.unlock();
+    return halves->done({std::vector<Result<SettleOutcome>>(count, admitted.error()), admitted.error()});
+  }
+  push(&Lines::settles, std::move(settlements), settle);
+  push(&Lines::claims, one(std::move(wish)), claim);
+  lock.unlock();
+  has_work_.notify_one();
 }
 
 Result<SubmitOutcome> Combiner::submit(Submission submission) {

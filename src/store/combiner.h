@@ -23,6 +23,12 @@ struct CombinerOptions {
   std::size_t max_batch = kMaxBatch;  // items of one store call, and tasks that the claims of one call may lease
 };
 
+// What became of the parts of a Combiner::exchange().
+struct Exchanged {
+  std::vector<Result<SettleOutcome>> settled;  // one for each settlement, in order
+  Result<std::vector<LeasedTask>> leased = std::vector<LeasedTask>();
+};
+
 // Batches calls to a TaskStore. A commit to disk costs the same for one item as for hundreds, so while one
 // commit is under way, arriving calls gather, and the next commit takes them all.
 //
@@ -87,6 +93,11 @@ class Combiner {
   void cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> done);
   void claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done);
 
+  // Settlements and a claim that arrive together, and get one answer when both have theirs. They share a commit unless
+  // one of them has to wait for a later round: the batch is full, or another settlement names the same attempt. Each
+  // has its own outcome: a claim that fails loses no settlement.
+  void exchange(std::vector<Settlement> settlements, ClaimWish wish, std::function<void(Exchanged)> done);
+
   // The same, waiting for the answer.
   Result<SubmitOutcome> submit(Submission submission);
   Result<SettleOutcome> settle(Settlement settlement);
@@ -141,6 +152,11 @@ class Combiner {
     bool empty() const { return settles.empty() && submits.empty() && cancels.empty() && claims.empty(); }
   };
 
+  template <typename Outcome>
+  static std::shared_ptr<Call<Outcome>> new_call(std::size_t count, AllDone<Outcome> done);
+  template <typename LineType>
+  void push(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
+            const std::shared_ptr<Call<typename LineType::value_type::Outcome>>& call);  // with mutex_ held
   template <typename LineType>
   void enqueue(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
                AllDone<typename LineType::value_type::Outcome> done);

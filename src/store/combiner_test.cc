@@ -351,5 +351,70 @@ RC_GTEST_PROP(Combiner, FailsExactlyTheBadItemsAndCommitsTheOthersOnce, ()) {
   }
 }
 
+// ---- Settlements and a claim of one caller ----
+
+std::string text_of(const Exchanged& exchanged) {
+  std::string text;
+  for (const auto& each : exchanged.settled) text += each.ok() ? "settled " : each.error().message + " ";
+  if (!exchanged.leased.ok()) return text + exchanged.leased.error().message;
+  for (const LeasedTask& task : *exchanged.leased) text += "leased " + task.queue;
+  return text;
+}
+
+// An exchange whose answer is kept as text.
+struct Asked {
+  Asked(World& world, std::vector<Settlement> settlements, const std::string& claim) {
+    world.combiner.exchange(std::move(settlements), claim_wish(claim),
+                            [this](const Exchanged& exchanged) { answers.push_back(text_of(exchanged)); });
+  }
+  std::vector<std::string> answers;  // to be read when the combiner has stopped
+};
+
+TEST(Combiner, ExchangesInOneCommitWithAllThatWaits) {
+  World world;
+  world.hold();
+  world.submit("a");
+  const Asked asked(world, {settlement(1, 1, "x"), settlement(2, 1, "y")}, "w");
+  world.finish();
+  EXPECT_THAT(world.calls(), ElementsAre("exchange settle x y submit a claim w"));
+  EXPECT_THAT(asked.answers, ElementsAre("settled settled leased w"));
+}
+
+TEST(Combiner, ExchangesWithoutSettlements) {
+  World world;
+  world.hold();
+  const Asked asked(world, {}, "w");
+  world.finish();
+  EXPECT_THAT(asked.answers, ElementsAre("leased w"));
+}
+
+TEST(Combiner, LosesNoSettlementWhenTheClaimOfAnExchangeFails) {
+  World world;
+  world.store.fail_on("w", ErrorCode::kRefused);
+  world.hold();
+  const Asked asked(world, {settlement(1, 1, "x")}, "w");
+  world.finish();
+  EXPECT_THAT(world.calls(), ElementsAre("exchange settle x claim w: refused", "settle x", "claim w: refused"));
+  EXPECT_THAT(asked.answers, ElementsAre("settled because of w"));
+}
+
+TEST(Combiner, AnswersAnExchangeOnceWhenItsAttemptIsNamedTwice) {
+  World world;
+  world.hold();
+  const Asked asked(world, {settlement(1, 1, "x"), settlement(1, 1, "y")}, "w");
+  world.finish();
+  EXPECT_THAT(world.calls(), ElementsAre("exchange settle x claim w", "settle y"));
+  EXPECT_THAT(asked.answers, ElementsAre("settled settled leased w"));
+}
+
+TEST(Combiner, RefusesAnExchangeAsAWholeBeyondTheLimit) {
+  World world({.max_pending = 2});
+  world.hold();
+  const Asked asked(world, {settlement(1, 1, "x")}, "w");
+  ASSERT_EQ(asked.answers.size(), 1U);
+  world.finish();
+  EXPECT_THAT(world.calls(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace horae

@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/quote.h"
 #include "base/time_text.h"
+#include "base/utf8.h"
 
 namespace horae {
 namespace {
@@ -30,8 +31,7 @@ std::string list_of(std::span<const std::string_view> names) {
   return all;
 }
 
-// A JSON value for a message: short, and on one line.
-std::string show(std::string_view value) { return quote(value, 48); }
+constexpr std::size_t kMostShown = 48;  // of a value, in bytes
 
 constexpr std::size_t kMostNamedFields = 12;
 
@@ -50,6 +50,18 @@ std::optional<T> read_number(std::string_view text) {
 
 }  // namespace
 
+std::string show_json(std::string_view value) {
+  if (kind_of(value) == JsonKind::kString) return quote(unescape_json(value), kMostShown);
+  std::string shown;
+  for (std::string_view rest = value; !rest.empty();) {
+    const Utf8Char character = read_utf8(rest);
+    if (shown.size() + character.length > kMostShown) return shown + "...";
+    shown += is_control(character.code) ? " " : rest.substr(0, character.length);
+    rest.remove_prefix(character.length);
+  }
+  return shown;
+}
+
 FieldReader::FieldReader(std::string_view json, std::span<const std::string_view> known, std::string place,
                          Unknown unknown)
     : place_(std::move(place)) {
@@ -66,7 +78,7 @@ FieldReader::FieldReader(std::string_view json, std::span<const std::string_view
 Error FieldReader::not_an_object(std::string_view json, std::span<const std::string_view> known) const {
   const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its dot
   const std::string fields = known.size() <= kMostNamedFields ? ", with fields of " + list_of(known) : "";
-  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show(json),
+  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show_json(scan_json(json).value()),
                                              to_string(kind_of(scan_json(json).value())), fields)};
 }
 
@@ -96,14 +108,18 @@ void FieldReader::fail(Error error) {
   present_ = 0;
 }
 
-void FieldReader::fail(std::string_view name, std::string_view value, std::string_view allowed) {
-  fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, show(value), allowed)});
+void FieldReader::fail(std::string_view name, std::string_view json, std::string_view allowed) {
+  fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, show_json(json), allowed)});
 }
 
-void FieldReader::require(std::string_view name) {
-  if (!fault_ && !json(name)) {
-    fail({ErrorCode::kMalformed, fmt::format("{}{}: it is missing; this field is required", place_, name)});
-  }
+void FieldReader::fail_text(std::string_view name, std::string_view text, std::string_view allowed) {
+  fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, quote(text, kMostShown), allowed)});
+}
+
+void FieldReader::require(std::string_view name, bool takes_null) {
+  if (fault_ || (takes_null ? json(name) : present_json(name))) return;
+  fail({ErrorCode::kMalformed,
+        fmt::format("{}{}: it is {}; this field is required", place_, name, json(name) ? "null" : "missing")});
 }
 
 std::optional<std::string_view> FieldReader::json(std::string_view name) {

@@ -18,6 +18,9 @@
 
 namespace horae {
 
+// A JSON value for a message: short, and on one line.
+std::string show_json(std::string_view value);
+
 // Reads one object. It keeps the first fault, and from then on every field is absent; so the caller reads all fields
 // and checks for a fault once, at the end.
 //
@@ -27,7 +30,7 @@ namespace horae {
 //   const auto priority = fields.integer("priority");
 //   if (fields.fault()) return *fields.fault();
 //
-// A field that is `null` is absent, except for json(). An unknown field (unless those are ignored) or a repeated one is
+// A field that is `null` is absent, except for json() and require(). An unknown field (unless those are ignored) or a repeated one is
 // a fault. All faults are kMalformed.
 //
 // Not thread-safe. The text must outlive the reader.
@@ -45,7 +48,8 @@ class FieldReader {
   // Whether the field with this place among the known ones is present, perhaps as null. After a fault none is.
   bool has(std::size_t index) const { return index < kMostKnown && (present_ >> index & 1) != 0; }
 
-  void require(std::string_view name);
+  // A fault if it is absent, or null unless null is one of its values.
+  void require(std::string_view name, bool takes_null = false);
 
   std::optional<std::string> text(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name);
@@ -64,8 +68,9 @@ class FieldReader {
 
   const std::optional<Error>& fault() const { return fault_; }
 
-  // Rejects the value of the field. `allowed` says what to give instead.
-  void fail(std::string_view name, std::string_view value, std::string_view allowed);
+  // Rejects the value of the field, given as JSON, or as the text of a string. `allowed` says what to give instead.
+  void fail(std::string_view name, std::string_view json, std::string_view allowed);
+  void fail_text(std::string_view name, std::string_view text, std::string_view allowed);
   void fail(Error error);
 
  private:

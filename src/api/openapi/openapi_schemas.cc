@@ -30,7 +30,12 @@ constexpr std::array kWritten = {
       "retryable":{"type":"boolean","description":"The same request may succeed later"},
       "instance":{"type":"string","description":"The request, also in the log and in X-Request-Id"}}})"},
     WrittenSchema{"State", R"({"enum":["scheduled","ready","running","completed","aborted","cancelled"]})"},
-    WrittenSchema{"NewTasks", R"({"type":"object","required":["tasks"],"properties":{
+    WrittenSchema{"Duration", R"({"type":"string","description":"Numbers with units: ns, us, ms, s, m, h",
+      "pattern":"^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$","examples":["1h30m"]})"},
+    WrittenSchema{"Name", R"({"type":"string","minLength":1,"maxLength":128,"description":"Without control characters",
+      "pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$"})"},
+    WrittenSchema{"QueueName", R"({"type":"string","minLength":1,"maxLength":128,"pattern":"^[A-Za-z0-9._-]*$"})"},
+    WrittenSchema{"NewTasks", R"({"type":"object","required":["tasks"],"additionalProperties":false,"properties":{
       "tasks":{"type":"array","minItems":1,"maxItems":1000,"items":{"$ref":"#/components/schemas/NewTask"}}},
       "examples":[{"tasks":[{"queue":"mail","spec":1},{"queue":"mail","spec":2}]}]})"},
     WrittenSchema{"Submitted", R"({"type":"object","required":["id","state","outcome"],"properties":{
@@ -45,11 +50,12 @@ constexpr std::array kWritten = {
       "tasks":{"type":"array","items":{"$ref":"#/components/schemas/Task"}},
       "next":{"type":["string","null"],"description":"The cursor of the next page; null after the last"},
       "as_of":{"type":"string","format":"date-time"}}})"},
-    WrittenSchema{"Cancel", R"({"type":"object","properties":{"reason":{"type":"string"}},
+    WrittenSchema{"Cancel", R"({"type":"object","additionalProperties":false,"properties":{
+      "reason":{"type":["string","null"]}},
       "examples":[{"reason":"no longer needed"}]})"},
     WrittenSchema{"CancelMany", R"({"type":"object","required":["ids"],"additionalProperties":false,"properties":{
       "ids":{"type":"array","minItems":1,"maxItems":1000,"items":{"type":"string","format":"uuid"}},
-      "reason":{"type":"string"}},
+      "reason":{"type":["string","null"]}},
       "examples":[{"ids":["0190f7c2-0a1b-7c3d-8e4f-0123456789ab"],"reason":"no longer needed"}]})"},
     WrittenSchema{"Cancelled", R"({"type":"object","required":["id","verdict","state"],"properties":{
       "id":{"type":"string","format":"uuid"},"verdict":{"enum":["accepted","repeated","not_found","wrong_state"]},
@@ -66,7 +72,8 @@ constexpr std::array kWritten = {
       "rest":{"type":"array","description":"Leased as well under the caller's token, but too large for this answer: release them, or keep them by heartbeats and repeat the claim with the same token once the tasks above are settled",
       "items":{"type":"object","required":["id","attempt"],
       "properties":{"id":{"type":"string","format":"uuid"},"attempt":{"type":"integer"}}}}}})"},
-    WrittenSchema{"Settlements", R"({"type":"object","required":["settlements"],"properties":{
+    WrittenSchema{"Settlements",
+                  R"({"type":"object","required":["settlements"],"additionalProperties":false,"properties":{
       "settlements":{"type":"array","minItems":1,"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}}},
       "examples":[{"settlements":[{"event":"complete","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1,
       "owner":"worker-7","result":{}}]}]})"},
@@ -80,6 +87,10 @@ constexpr std::array kWritten = {
     WrittenSchema{"SettleOutcomes",
                   R"({"type":"object","required":["outcomes"],"properties":{"outcomes":{"type":"array",
       "items":{"anyOf":[{"$ref":"#/components/schemas/SettleOutcome"},{"$ref":"#/components/schemas/FailedItem"}]}}}})"},
+    WrittenSchema{"Exchanged",
+                  R"({"allOf":[{"$ref":"#/components/schemas/LeasedTasks"},{"type":"object","properties":{
+      "outcomes":{"type":"array","description":"One for each settlement, in order; absent if there was none",
+      "items":{"anyOf":[{"$ref":"#/components/schemas/SettleOutcome"},{"$ref":"#/components/schemas/FailedItem"}]}}}}]})"},
     WrittenSchema{"Queues", R"({"type":"object","required":["queues","as_of"],"properties":{
       "queues":{"type":"array","items":{"$ref":"#/components/schemas/Queue"}},
       "as_of":{"type":"string","format":"date-time","description":"The counts of finished tasks may be as old as this"}}})"},
@@ -97,7 +108,7 @@ constexpr std::array kWritten = {
     WrittenSchema{"SchedulerChange", R"({"type":"object","required":["running","changed"],"properties":{
       "running":{"type":"boolean"},"changed":{"type":"boolean"}}})"},
     WrittenSchema{"TokenWish", R"({"type":"object","required":["name","role","queues"],"additionalProperties":false,
-      "properties":{"name":{"type":"string","minLength":1,"maxLength":128,"description":"For people: the holder of the token"},
+      "properties":{"name":{"$ref":"#/components/schemas/Name","description":"For people: the holder of the token"},
       "role":{"enum":["read","submit","work","admin"],"description":"read: read only; submit: also submit and cancel; work: read, claim and settle; admin: everything"},
       "queues":{"type":"array","minItems":1,"maxItems":16,"description":"Names of queues; * matches any characters","items":{
       "type":"string","pattern":"^[A-Za-z0-9._*-]{1,128}$"}}},
@@ -106,13 +117,14 @@ constexpr std::array kWritten = {
       "id":{"type":"string","examples":["t-3f9a0c51d2e4"]},"name":{"type":"string"},
       "role":{"enum":["read","submit","work","admin"]},"queues":{"type":"array","items":{"type":"string"}},
       "created_at":{"type":"string","format":"date-time"}}})"},
-    WrittenSchema{"NewToken", R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","required":["token"],
-      "properties":{"token":{"type":"string","description":"The secret: send it as Authorization: Bearer ..."}}}]})"},
+    WrittenSchema{"NewToken", R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","required":["secret"],
+      "properties":{"secret":{"type":"string","description":"Send it as Authorization: Bearer ..."}}}]})"},
     WrittenSchema{"Tokens", R"({"type":"object","required":["tokens"],"properties":{
       "tokens":{"type":"array","items":{"$ref":"#/components/schemas/Token"}}}})"},
     WrittenSchema{"ScheduleTaskRequest", R"({"type":"object","required":["command"],"properties":{
-      "command":{"type":"string","description":"How long to sleep"},"start_at":{"type":"string","format":"date-time"},
-      "recurring":{"type":"string"}},"examples":[{"command":"5s"}]})"},
+      "command":{"$ref":"#/components/schemas/Duration","description":"How long to sleep"},
+      "start_at":{"anyOf":[{"type":"string","format":"date-time"},{"enum":["",null]}]},
+      "recurring":{"anyOf":[{"$ref":"#/components/schemas/Duration"},{"enum":["",null]}]}},"examples":[{"command":"5s"}]})"},
     WrittenSchema{"TaskResponse", R"({"type":"object","required":["id","status","start_at","recurring","command"],
       "properties":{"id":{"type":"string","format":"uuid"},
       "status":{"enum":["SCHEDULED","PENDING","RUNNING","FINISHED"]},"start_at":{"type":"string","format":"date-time"},
@@ -150,36 +162,51 @@ std::string task_schema() {
 }
 
 std::string queue_settings_schema() {
-  std::vector<Property> properties = {{.name = "name", .schema = schema::kText, .is_required = true}};
+  std::vector<Property> properties = {{.name = "name", .schema = std::string(schema::kQueueName), .is_required = true}};
   std::ranges::copy(properties_of(kQueueSettingsFields), std::back_inserter(properties));
   return object_schema(properties);
 }
 
 std::string claim_schema() {
   const std::string lease = fmt::format(
-      R"({{"type":"string","default":"{}","description":"How long the owner keeps the tasks without a heartbeat"}})",
-      format_duration(kDefaultLease));
+      R"({{"anyOf":[{{"$ref":"#/components/schemas/Duration"}},{{"type":"null"}}],"default":"{}","description":"How long the owner keeps the tasks without a heartbeat, {} to {}"}})",
+      format_duration(kDefaultLease), format_duration(kMinLease), format_duration(kMaxLease));
   return object_schema(
-      {{"owner", R"({"type":"string","maxLength":128})", true},
-       {"queues", R"({"type":"array","minItems":1,"maxItems":16,"uniqueItems":true,"items":{"type":"string"}})", true},
-       {"max", R"({"type":"integer","minimum":1,"maximum":1000,"default":1})"},
-       {"wait", R"({"type":"string","default":"0s","description":"How long to wait for tasks, 30s at most"})"},
+      {{"owner", R"({"$ref":"#/components/schemas/Name"})", true},
+       {"queues",
+        R"({"type":"array","minItems":1,"maxItems":16,"uniqueItems":true,"items":{"$ref":"#/components/schemas/QueueName"}})",
+        true},
+       {"max", R"({"type":["integer","null"],"minimum":1,"maximum":1000,"default":1})"},
+       {"wait",
+        R"({"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}],"default":"0s","description":"How long to wait for tasks, 30s at most"})"},
        {"lease", lease},
        {"token",
-        R"({"type":"string","format":"uuid","description":"Generated by the caller, a new one for each claim. If no answer arrives, repeat the claim with the same token, at any node and without waiting. A token leases one batch only: repeated, the claim returns the tasks of that batch that are still leased, perhaps none"})"}},
+        R"({"type":["string","null"],"format":"uuid","description":"Generated by the caller, a new one for each claim. If no answer arrives, repeat the claim with the same token, at any node and without waiting. A token leases one batch only: repeated, the claim returns the tasks of that batch that are still leased, perhaps none"})"}},
       R"("additionalProperties":false,"examples":[{"owner":"worker-7","queues":["mail"],"max":10,"wait":"30s"}])");
+}
+
+std::string exchange_schema() {
+  return object_schema(
+      {{"owner", R"({"$ref":"#/components/schemas/Name"})", true},
+       {"settlements", R"({"type":["array","null"],"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}})"},
+       {"claim",
+        R"({"description":"As in /v1/claim, for the owner of the call; the token is required","type":["object","null"],"required":["queues","token"],"additionalProperties":false,"properties":{"queues":{"type":"array","minItems":1,"maxItems":16,"uniqueItems":true,"items":{"$ref":"#/components/schemas/QueueName"}},"max":{"type":["integer","null"],"minimum":1,"maximum":1000,"default":1},"lease":{"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}]},"token":{"type":"string","format":"uuid"}}})"},
+       {"wait",
+        R"({"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}],"default":"0s","description":"How long to wait for tasks, 30s at most; a call that settles anything does not wait"})"}},
+      R"("additionalProperties":false,"examples":[{"owner":"worker-7","settlements":[{"event":"complete","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1}],"claim":{"queues":["mail"],"max":10,"token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ac"}}])");
 }
 
 std::vector<NamedSchema> make_schemas() {
   std::vector<NamedSchema> all = {
-      {"Retry", schema_of(kRetryFields)},
+      {"Retry", schema_of(kRetryFields, R"("additionalProperties":false)")},
       {"NewTask", schema_of(kNewTaskFields, R"("additionalProperties":false,
           "examples":[{"queue":"mail","spec":{"to":"a@example.org"}}])")},
-      {"TaskError", schema_of(kTaskErrorFields)},
+      {"TaskError", schema_of(kTaskErrorFields, R"("additionalProperties":false)")},
       {"HistoryEntry", schema_of(kHistoryEntryFields)},
       {"Task", task_schema()},
       {"LeasedTask", schema_of(kLeasedTaskFields)},
       {"Claim", claim_schema()},
+      {"Exchange", exchange_schema()},
       {"Settlement", schema_of(kSettlementFields, R"("additionalProperties":false)")},
       {"QueueSettings", queue_settings_schema()},
       {"QueueChange", schema_of(kQueueChangeFields, R"("additionalProperties":false,

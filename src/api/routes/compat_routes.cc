@@ -22,6 +22,8 @@ constexpr std::string_view kQueue = "tms";
 constexpr int kNewest = 1'000;  // tasks that GET /tasks returns
 constexpr int kMaxPages = 32;   // pages that it reads for them
 
+constexpr ProblemKind kAway{"unavailable", 500, "The store is unavailable"};
+
 // These endpoints use 400, 404 and 500 only.
 void fail(const Call& call, const Error& error) {
   switch (error.code) {
@@ -30,6 +32,8 @@ void fail(const Call& call, const Error& error) {
       return call.fail(problem_kind("malformed"), error.message);
     case ErrorCode::kNotFound:
       return call.fail(problem_kind("not_found"), error.message);
+    case ErrorCode::kUnavailable:
+      return call.fail(kAway, error.message);
     default:
       return call.fail(problem_kind("internal"), error.message);
   }
@@ -205,9 +209,9 @@ Result<NewTask> read_schedule_request(std::string_view body) {
   fields.require("command");
   const std::string command = fields.text("command").value_or("");
   if (const auto sleep = parse_duration(command); !sleep.ok()) {
-    fields.fail("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
+    fields.fail_text("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
   } else if (*sleep > kLongestSleep) {
-    fields.fail("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
+    fields.fail_text("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
   }
   NewTask task{.queue = std::string(kQueue), .spec = spec_of(command)};
   // Some clients send an empty text for an absent value.

@@ -65,9 +65,7 @@ void get_root(Api&, const CallPtr& call) {
 void get_docs(Api&, const CallPtr& call) {
   call->answer({.content_type = "text/html; charset=utf-8",
                 .body = std::string(docs_page()),
-                .headers = {{"Content-Security-Policy",
-                             "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; "
-                             "style-src 'unsafe-inline'; frame-ancestors 'none'"}}});
+                .headers = {{"Content-Security-Policy", docs_policy()}}});
 }
 
 }  // namespace

@@ -72,8 +72,12 @@ void submit_tasks(Api& api, const CallPtr& call) {
     if (task.ok()) {
       if (auto allowed = call->check_scope(task->queue); !allowed.ok()) task = allowed.error();
     }
-    batch->answer.add(task.ok() ? std::nullopt : std::optional(task.error()));
-    if (task.ok()) batch->submissions.push_back({.task = std::move(*task), .new_id = api.parts().ids.next()});
+    if (!task.ok()) {
+      batch->answer.add_rejected(task.error(), id_in(item));
+      continue;
+    }
+    batch->answer.add_taken();
+    batch->submissions.push_back({.task = std::move(*task), .new_id = api.parts().ids.next()});
   }
   auto submissions = batch->submissions;
   api.parts().combiner.submit(std::move(submissions),
@@ -168,13 +172,17 @@ void append_cancel_outcome(std::string& out, const CancelWish& wish, const Resul
 void cancel_tasks(Api& api, const CallPtr& call) {
   const auto items = read_batch(call->request.body, "ids", "reason");
   if (!items.ok()) return call->fail(items.error());
-  const auto reason = read_cancel_reason(call->request.body);
+  const auto reason = read_cancel_reason(call->request.body, "ids");
   if (!reason.ok()) return call->fail(reason.error());
   auto batch = std::make_shared<CancelBatch>();
   for (const std::string_view item : *items) {
     const auto id = read_task_id(item);
-    batch->answer.add(id.ok() ? std::nullopt : std::optional(id.error()));
-    if (id.ok()) batch->wishes.push_back({.id = *id, .reason = *reason, .scope = call->principal.scope});
+    if (!id.ok()) {
+      batch->answer.add_rejected(id.error(), {});
+      continue;
+    }
+    batch->answer.add_taken();
+    batch->wishes.push_back({.id = *id, .reason = *reason, .scope = call->principal.scope});
   }
   auto wishes = batch->wishes;
   api.parts().combiner.cancel(std::move(wishes), [call, batch](const auto& outcomes) {

@@ -234,7 +234,7 @@ Result<SchedulerReply> read_scheduler(std::string_view json) {
 }
 
 Result<TokenReply> read_token(std::string_view json) {
-  Reader reader(json, {"id", "name", "role", "queues", "created_at", "token"});
+  Reader reader(json, {"id", "name", "role", "queues", "created_at", "secret"});
   for (const std::string_view name : {"id", "name", "role", "queues"}) reader.require(name);
   return finish(reader, "token",
                 TokenReply{.id = reader.word("id"),
@@ -242,7 +242,7 @@ Result<TokenReply> read_token(std::string_view json) {
                            .role = reader.word("role"),
                            .queues = reader.texts("queues").value_or(std::vector<std::string>()),
                            .created_at = reader.word("created_at"),
-                           .secret = reader.word("token")});
+                           .secret = reader.word("secret")});
 }
 
 Result<std::vector<TokenReply>> read_tokens(std::string_view json) {

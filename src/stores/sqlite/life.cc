@@ -116,7 +116,7 @@ void Lives::note_late_result(const Life& life, int attempt, std::string_view own
 }
 
 void Lives::forget_assignment(const Life& life) {
-  drop_assignment_.run(life.number, HistoryKind::kAssignment, life.attempt);
+  drop_assignment_.run_any(life.number, HistoryKind::kAssignment, life.attempt);
 }
 
 }  // namespace horae::sqlite

@@ -82,7 +82,7 @@ Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChang
 }
 
 Result<bool> Queues::set_scheduler_running(bool running) {
-  return writer_.transact<bool>([&](Change&) { return set_stopped_.run(!running) > 0; });
+  return writer_.transact<bool>([&](Change&) { return set_stopped_.run_any(!running) > 0; });
 }
 
 Result<bool> Queues::scheduler_running() {
@@ -103,8 +103,10 @@ Result<std::vector<std::string>> Queues::closed(std::span<const std::string> que
 Result<std::string> Queues::new_worker_id() {
   return writer_.transact<std::string>([&](Change&) {
     std::int64_t number = 0;
+    int changed = 0;
     take_worker_.start();
-    while (take_worker_.next()) number = take_worker_.integer(0);
+    for (; take_worker_.next(); ++changed) number = take_worker_.integer(0);
+    take_worker_.expect_one(changed);
     return fmt::format("worker-{}", number);
   });
 }

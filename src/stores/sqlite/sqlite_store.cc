@@ -8,7 +8,7 @@
 #include "store/batches.h"
 #include "stores/sqlite/claim.h"
 #include "stores/sqlite/cluster.h"
-#include "stores/sqlite/lock_file.h"
+#include "stores/sqlite/database_lock.h"
 #include "stores/sqlite/messages.h"
 #include "stores/sqlite/migrations.h"
 #include "stores/sqlite/queues.h"
@@ -94,7 +94,7 @@ class Tasks final : public TaskStore {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(std::optional<LockFile> lock, std::string path, std::shared_ptr<Connection> writer,
+  SqliteStore(std::optional<DatabaseLock> lock, std::string path, std::shared_ptr<Connection> writer,
               const std::shared_ptr<Connection>& reader, const Clock& clock)
       : lock_(std::move(lock)),
         path_(std::move(path)),
@@ -113,7 +113,7 @@ class SqliteStore final : public Store {
   std::string description() const override { return fmt::format("sqlite {} at {}", sqlite3_libversion(), path_); }
 
  private:
-  std::optional<LockFile> lock_;  // first, so that it is released last
+  std::optional<DatabaseLock> lock_;  // first, so that it is released last
   std::string path_;
   Writer writer_;
   Tasks tasks_;
@@ -136,11 +136,11 @@ Result<std::string> path_of(const std::string& url) {
   return Error{ErrorCode::kMalformed, fmt::format("store '{}': give sqlite:PATH or sqlite::memory:", url)};
 }
 
-Result<std::optional<LockFile>> take_lock(const std::string& url, const std::string& path) {
-  if (url == kSqliteMemory) return std::optional<LockFile>();
-  auto lock = LockFile::take(path + ".lock");
+Result<std::optional<DatabaseLock>> take_lock(const std::string& url, const std::string& path) {
+  if (url == kSqliteMemory) return std::optional<DatabaseLock>();
+  auto lock = DatabaseLock::take(path);
   if (!lock.ok()) return lock.error();
-  return std::optional<LockFile>(std::move(*lock));
+  return std::optional<DatabaseLock>(std::move(*lock));
 }
 
 }  // namespace

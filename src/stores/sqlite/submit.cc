@@ -1,8 +1,21 @@
 #include "stores/sqlite/submit.h"
 
+#include <fmt/format.h>
+
 #include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
+namespace {
+
+// The insert was ignored, and no task has this id or key: its number is taken.
+Error not_stored(const Submission& submission, std::int64_t number) {
+  return {ErrorCode::kInternal,
+          fmt::format("task {}: was not stored, because its number {} is taken by another task: another program writes "
+                      "to this SQLite database; stop it, and submit again",
+                      to_string(submission.id()), number)};
+}
+
+}  // namespace
 
 Submitter::Submitter(Writer& writer)
     : writer_(writer),
@@ -38,7 +51,11 @@ SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& k
 
   const std::int64_t number = writer_.next_number();
   const bool inserted = insert_task_.insert({number, row.no, submission.id(), change.now(), digest}, task);
-  if (!inserted) return find_present(submission, digest, row.no).value_or(SubmitOutcome{});
+  if (!inserted) {
+    if (auto present = find_present(submission, digest, row.no)) return *present;
+    writer_.database().fail(not_stored(submission, number));
+    return {};
+  }
 
   SubmitOutcome outcome{.kind = SubmitOutcome::Kind::kCreated, .id = submission.id(), .number = number};
   insert_life(number, task, row, outcome, change);

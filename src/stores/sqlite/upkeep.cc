@@ -91,7 +91,7 @@ Result<Watch> Upkeep::look() {
 Result<bool> Upkeep::extend_leases(const std::optional<Instant>& seen) {
   return writer_.transact<bool>([&](Change& change) {
     if (stamp() != seen) return false;
-    if (!HORAE_MUTANT("extension_is_lost")) extend_.run(change.now());
+    if (!HORAE_MUTANT("extension_is_lost")) extend_.run_any(change.now());
     set_stamp_.run(change.now());
     return true;
   });
@@ -177,7 +177,8 @@ bool Upkeep::purge_one(std::int64_t number, std::int64_t queue, Change& change) 
   purge_life_.start(number);
   while (purge_life_.next()) state = static_cast<State>(purge_life_.small(0));
   if (!state) return false;
-  for (Statement* statement : {&purge_task_, &purge_checkpoint_, &purge_errors_, &purge_trail_}) statement->run(number);
+  purge_task_.run(number);
+  for (Statement* statement : {&purge_checkpoint_, &purge_errors_, &purge_trail_}) statement->run_any(number);
   raise_high_number_.run(number);
   change.moved(queue, state, std::nullopt);
   return true;
