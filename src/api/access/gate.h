@@ -43,6 +43,9 @@ class Gate {
   };
   Decision decide(const HttpRequest& request, Access access) const;
 
+  // True if the caller has a token that is known, or needs none.
+  bool knows(const HttpRequest& request) const { return identify(request).ok(); }
+
  private:
   Result<Principal> identify(const HttpRequest& request) const;
   std::optional<Duration> wait_of_a_guesser(const HttpRequest& request) const;
