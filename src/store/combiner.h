@@ -50,8 +50,8 @@ struct Exchanged {
 //                 item, so a refused batch is halved until that item is alone; the other items are not affected. This
 //                 costs some twenty store calls for an item in a thousand: check items first (check_new_task(), ...).
 //
-// Order: a call that is made after another was answered comes after it. Settlements of one (task, attempt) are taken in
-// the order of their calls, one in each store call. Nothing else is promised for calls that are under way together;
+// Order: a call that is made after another was answered comes after it. Settlements are taken in the order of their calls,
+// also those of one attempt, which may share a store call: a store takes its items one after the other. Nothing else is promised for calls that are under way together;
 // submissions that share an id or a key may well meet in one store call, which answers them one by one.
 //
 // A batch of a caller is several items with one answer: they may share store calls with the items of other callers, or

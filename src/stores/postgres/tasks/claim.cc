@@ -68,7 +68,7 @@ class Claimer::HeadPart final : public ClaimPart {
     }
     claimer_.known_.remember_ids(tasks);
     for (const TakenRange& each : taken_.ranges) {
-      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt});
+      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt, wish().owner});
     }
     claimer_.note_cost(taken_.ranges.size(), tasks.size());
     Claimed claimed(1);
@@ -164,7 +164,7 @@ class Claimer::SharedPart final : public ClaimPart {
     if (leases_.empty()) return;
     for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
     for (const RunningRange& lease : leases_) {
-      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
+      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt, lease.owner});
     }
     claimer_.note_cost(leases_.size(), tasks_.size());
   }
