@@ -51,8 +51,7 @@ LIBRARIES = (
     Library("librdkafka", r"librdkafka/.*|rdkafka\w*\.h", ("src/kafka/*",)),
     Library("libcurl", r"curl/.*", ("src/net/*",)),
     Library("spdlog", r"spdlog/.*", ("src/base/log.cc",)),
-    Library("Boost.Asio", r"boost/asio(\.hpp|/.*)", ("src/http/*",)),
-    Library("Boost.Beast", r"boost/beast(\.hpp|/.*)", ("src/http/*",)),
+    Library("Boost", r"boost/.*", ("src/http/*",)),  # see docs/internals/adr/0014-assertions-of-beast.md
 )
 
 # Regular expressions for code. FREE excludes members of the same name: clock.time(), queue->rand().

@@ -206,8 +206,8 @@ class CheckLayersTest(PlantedTree):
     def test_spdlog_does_not_leak_into_the_rest_of_base(self):
         self.expect_fault_of_line("src/base/clock.cc", "#include <spdlog/spdlog.h>", "src/base/log.cc")
 
-    def test_other_parts_of_boost_are_allowed(self):
-        self.expect_clean_with("src/engine/monitor.cc", "#include <boost/json.hpp>")
+    def test_all_parts_of_boost_are_behind_one_definition_of_its_assertions(self):
+        self.expect_fault_of_line("src/engine/monitor.cc", "#include <boost/json.hpp>", "src/http/*")
 
     # ---- Time, sleep, randomness ----
 

@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "api/access/caller_shares.h"
 #include "api/access/gate.h"
 #include "api/json/bodies.h"
 #include "api/read_pool.h"
+#include "api/readiness.h"
 #include "api/request_meter.h"
 #include "api/route.h"
 #include "base/clock.h"
@@ -22,6 +24,7 @@
 #include "base/uuid.h"
 #include "engine/claims/claimer.h"
 #include "engine/slots/dispatcher.h"
+#include "http/limits/admission.h"
 #include "observe/event_ring.h"
 #include "observe/metrics.h"
 #include "store/cluster_store.h"
@@ -55,6 +58,7 @@ struct ApiParts {
 struct ApiOptions {
   int read_threads = 2;
   std::size_t max_waiting_reads = 256;  // beyond: 503
+  CallerLimits token;                   // of each one
   GateOptions gate;
 };
 
@@ -76,17 +80,23 @@ class Api {
   // Finishes the reads that are queued or under way.
   void stop();
 
-  // The handler for an HttpServer.
+  // For an HttpServer: who calls, and whether the body is worth reading.
+  Admission admit(const HttpRequest& head);
+
+  // The handler for an HttpServer, which may have asked admit() before.
   void handle(HttpRequest request, const Responder& responder);
 
   // For the routes.
   const ApiParts& parts() const { return parts_; }
 
+  // For GET /readyz; something must run it once a second.
+  Readiness& readiness() { return readiness_; }
+
   // Runs `work` on a thread that may block on the store; answers 503 if too many reads are waiting.
   void read(const std::shared_ptr<Call>& call, std::function<void()> work);
 
   // The same; false, and `work` is not called, if too many reads are waiting.
-  [[nodiscard]] bool try_read(std::function<void()> work) { return pool_.try_run(std::move(work)); }
+  [[nodiscard]] bool try_read(const std::shared_ptr<Call>& call, std::function<void()> work);
 
   // Waits for tasks on behalf of the call, and answers it.
   void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim);
@@ -95,6 +105,7 @@ class Api {
   struct Wait {
     std::shared_ptr<Call> call;
     Claimer::Ticket ticket = 0;  // 0 until it is known
+    std::shared_ptr<void> seat;  // in the share of the caller
   };
   using WaitId = std::uint64_t;
 
@@ -102,6 +113,7 @@ class Api {
   void log_failure(const Call& call, int status, std::string_view reason);
   bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                Result<std::vector<LeasedTask>> given);
+  void answer_claim(const std::shared_ptr<Call>& call, const ClaimWish& wish, std::vector<LeasedTask> given);
   static void deliver_once(Call& call, std::vector<LeasedTask> held);
   void set_ticket(WaitId id, Claimer::Ticket ticket);
   void forget(WaitId id, Claimer::Ticket ticket);
@@ -110,6 +122,8 @@ class Api {
 
   const ApiParts parts_;
   const Gate gate_;
+  CallerShares shares_;
+  Readiness readiness_;
   RequestMeter requests_;
   LogRateLimiter refusals_{10};    // of admin calls
   LogRateLimiter failures_{10};    // 500

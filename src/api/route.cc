@@ -53,6 +53,18 @@ std::string names_of(const std::vector<Parameter>& parameters) {
   return names.empty() ? "none" : names;
 }
 
+// The methods of the patterns that match the path with so many literal segments. A route for GET also answers HEAD.
+std::string methods_of(const std::vector<std::string_view>& path, int words) {
+  std::string all;
+  for (const SplitRoute& each : split_routes()) {
+    if (words_that_fit(each.segments, path) != words) continue;
+    if (!all.empty()) all += ", ";
+    all += each.route->method;
+    if (each.route->method == "GET") all += ", HEAD";
+  }
+  return all;
+}
+
 }  // namespace
 
 std::span<const Route> routes() {
@@ -86,7 +98,8 @@ std::vector<Answer> documented_answers(const Route& route) {
   return answers;
 }
 
-// Of several patterns that match, the one with more literal segments wins: /v1/tasks/batch before /v1/tasks/{id}.
+// Of several patterns that match, the one with more literal segments wins, whatever the method: /v1/tasks/batch is not
+// the task "batch" of /v1/tasks/{id}.
 RouteMatch find_route(std::string_view method, std::string_view path) {
   if (method == "HEAD") method = "GET";
   const std::vector<std::string_view> segments = split(path, '/');
@@ -95,16 +108,15 @@ RouteMatch find_route(std::string_view method, std::string_view path) {
   int most_words = -1;
   for (const SplitRoute& each : split_routes()) {
     const auto words = words_that_fit(each.segments, segments);
-    if (!words) continue;
-    if (each.route->method != method) {
-      if (!match.allowed.empty()) match.allowed += ", ";
-      match.allowed += each.route->method;
-    } else if (*words > most_words) {
-      best = &each;
-      most_words = *words;
-    }
+    if (!words || *words < most_words) continue;
+    if (*words > most_words) best = nullptr;
+    most_words = *words;
+    if (each.route->method == method && best == nullptr) best = &each;
   }
-  if (best == nullptr) return match;
+  if (best == nullptr) {
+    if (most_words >= 0) match.allowed = methods_of(segments, most_words);
+    return match;
+  }
   match.route = best->route;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     if (!is_placeholder(best->segments[i])) continue;
@@ -129,6 +141,10 @@ Result<Call::Query> read_query(std::string_view query, const Route& route) {
       return Error{ErrorCode::kMalformed, fmt::format("query {}: this route has no such parameter; it accepts {}",
                                                       quote(*name), names_of(route.parameters))};
     }
+    if (value->empty()) {  // most likely a variable of a script without a value, which must not mean "all"
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("query {}: it is empty; leave it out, or give a value", quote(*name))};
+    }
     if (std::ranges::find(parts, *name, &Call::Query::value_type::first) != parts.end()) {
       return Error{ErrorCode::kMalformed, fmt::format("query {}: it is given twice; give it once", quote(*name))};
     }
@@ -139,18 +155,20 @@ Result<Call::Query> read_query(std::string_view query, const Route& route) {
 
 std::optional<std::string_view> Call::parameter(std::string_view name) const {
   const auto found = std::ranges::find(query, name, &Query::value_type::first);
-  if (found == query.end() || found->second.empty()) return std::nullopt;
+  if (found == query.end()) return std::nullopt;
   return found->second;
 }
 
 void Call::answer(int status, std::string json) const { answer({.status = status, .body = std::move(json)}); }
 
 void Call::answer(HttpResponse response, AnswerSlot::Sent sent) const {
+  if (route->access != Access::kOpen) response.headers.push_back({"Cache-Control", "no-store"});
   if (on_answer) on_answer(response.status, {});
   responder.answer(std::move(response), std::move(sent));
 }
 
 void Call::stream(HttpResponse head, std::shared_ptr<BodyStream> body) const {
+  head.headers.push_back({"Cache-Control", "no-store"});
   if (on_answer) on_answer(head.status, {});
   responder.stream(std::move(head), std::move(body));
 }
@@ -171,6 +189,10 @@ void Call::fail(const Error& error) const { fail(problem_kind(error.code), error
 
 void Call::fail(const ProblemKind& kind, std::string detail) const {
   fail({.kind = kind, .detail = std::move(detail)});
+}
+
+void Call::fail_without_memory() const {
+  fail(problem_kind("busy"), "this node has no memory for this request; retry later, or ask for less");
 }
 
 void Call::fail(Problem problem) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "api/access/principal.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "http/limits/caller_share.h"
 #include "http/message.h"
 #include "http/problem.h"
 #include "http/responder.h"
@@ -62,7 +64,7 @@ std::vector<Answer> documented_answers(const Route& route);
 struct RouteMatch {
   const Route* route = nullptr;        // of this method and path
   std::vector<std::string> arguments;  // the values of the placeholders, decoded
-  std::string allowed;                 // without a route: the methods that the path supports, "GET, POST"; may be empty
+  std::string allowed;                 // without a route: the methods that the path supports, "GET, HEAD"; may be empty
   bool is_malformed = false;           // the path contains a bad escape
 };
 RouteMatch find_route(std::string_view method, std::string_view path);
@@ -78,19 +80,34 @@ class Call {
   Responder responder;
   const Route* route = nullptr;
   std::vector<std::string> arguments;
+  std::shared_ptr<CallerShare> share = {};  // of the token; null without one
   Principal principal = {};
   Query query = {};
   std::function<void(int status, std::string_view reason)> on_answer = {};  // of a problem: its detail
 
-  // The value of a query parameter; nothing if it is absent or empty.
+  // The value of a query parameter, which is not empty; nothing if it is absent.
   std::optional<std::string_view> parameter(std::string_view name) const;
 
+  // What needs a right to read must not stay in a cache: the answer to such a route says so.
   void answer(int status, std::string json) const;
   void answer(HttpResponse response, AnswerSlot::Sent sent = {}) const;
   void stream(HttpResponse head, std::shared_ptr<BodyStream> body) const;
   void fail(const Error& error) const;
   void fail(const ProblemKind& kind, std::string detail) const;
   void fail(Problem problem) const;
+
+  // Calls `work`, which answers the call. If there is no memory for that, answers 503 instead and returns false.
+  template <typename Work>
+  bool run(const Work& work) const {
+    try {
+      work();
+      return true;
+    } catch (const std::bad_alloc&) {
+      fail_without_memory();
+      return false;
+    }
+  }
+  void fail_without_memory() const;
 
   // kForbidden if the caller's token does not cover this queue.
   Result<void> check_scope(std::string_view queue) const;
@@ -99,7 +116,8 @@ class Call {
   Result<void> check_scope_of_all() const;
 };
 
-// The parameters of a query, each once. kMalformed for one that the route does not have, unless it ignores the query.
+// The parameters of a query, each once. kMalformed for one that the route does not have or that is empty, unless it
+// ignores the query.
 Result<Call::Query> read_query(std::string_view query, const Route& route);
 
 }  // namespace horae

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,12 @@ class StoreGate {
   void fail_with(std::optional<ErrorCode> code) {
     const std::lock_guard lock(mutex_);
     failure_ = code;
+  }
+
+  // Calls throw std::bad_alloc.
+  void exhaust_memory(bool is_exhausted) {
+    const std::lock_guard lock(mutex_);
+    is_exhausted_ = is_exhausted;
   }
 
   // Calls block until open().
@@ -50,6 +57,7 @@ class StoreGate {
       changed_.notify_all();
       changed_.wait(lock, [&] { return !is_held_; });
       --held_;
+      if (is_exhausted_) throw std::bad_alloc();
       if (failure_) return Error{*failure_, "the test made the store unavailable"};
     }
     return call();
@@ -60,6 +68,7 @@ class StoreGate {
   std::condition_variable changed_;
   std::optional<ErrorCode> failure_;
   bool is_held_ = false;
+  bool is_exhausted_ = false;
   int held_ = 0;
 };
 

@@ -37,6 +37,7 @@ class ApiWorld final : private ChangeObserver {
   TestResponse post(std::string_view target, std::string_view body = {}) { return call("POST", target, body); }
 
   TestClient connect() { return TestClient(server_.port()); }
+  HttpServer& server() { return *server_.operator->(); }
 
   // The id of a new task.
   std::string submit(std::string_view queue = "mail", std::string_view more = {});
@@ -55,6 +56,9 @@ class ApiWorld final : private ChangeObserver {
 
   // The same, for workers that arrive while the gate blocks the claimer.
   void wait_for_arrivals(std::size_t count);
+
+  // What a node does once a second.
+  void check_readiness() { (void)api_.readiness().run_once(clock_.now()); }
 
   // Waits until the server has that many connections.
   void wait_for_connections(std::size_t count);

@@ -6,7 +6,9 @@
 #include "app/access.h"
 #include "base/random.h"
 #include "base/uuid.h"
+#include "base/waker.h"
 #include "engine/engine.h"
+#include "engine/runner.h"
 #include "http/server.h"
 #include "observe/change_counts.h"
 #include "observe/event_ring.h"
@@ -20,7 +22,8 @@ namespace horae {
 class Node::Parts {
  public:
   Parts(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log)
-      : grace_(config.grace),
+      : clock_(clock),
+        grace_(config.grace),
         ids_(clock, random_),
         counts_(metrics_),
         store_(store, metrics_, clock, observers_),
@@ -29,15 +32,19 @@ class Node::Parts {
         engine_(store_, clock, random_, owner, log, config.engine, metrics_),
         peer_events_(events_, peer_link()),
         api_(api_parts(clock, owner, log), with_gate(config)),
+        readiness_(clock, log),
         http_(config.http),
         requires_token_(config.api.gate.require_token),
-        server_(config.http, clock, log, [this](HttpRequest request, const Responder& responder) {
-          api_.handle(std::move(request), responder);
-        }) {
+        server_(
+            with_trust(config), clock, log,
+            [this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
+            metrics_) {
     observers_.add(counts_);
     observers_.add(peer_events_);  // before the engine: a task is shown ready before it is claimed
     observers_.add(engine_);
     observers_.add(access_);
+    server_.set_admit([this](const HttpRequest& head) { return api_.admit(head); });
+    readiness_.add(api_.readiness(), readiness_waker_);
     engine_.set_listeners({.ticked = [this](const Tick& tick) { on_tick(tick); },
                            .received = [this](const std::vector<std::string>& events,
                                               bool lost) { peer_events_.receive(events, lost); }});
@@ -48,6 +55,8 @@ class Node::Parts {
     combiner_.start();
     engine_.start();
     api_.start();
+    (void)api_.readiness().run_once(clock_.now());
+    readiness_.start();
     auto started = server_.start();
     if (!started.ok()) {
       stop();
@@ -60,6 +69,7 @@ class Node::Parts {
   bool stop() {
     api_.end_waits();
     server_.stop(grace_);
+    readiness_.stop();
     api_.stop();
     const bool is_clean = engine_.stop(grace_);
     combiner_.stop();
@@ -102,11 +112,21 @@ class Node::Parts {
     return options;
   }
 
+  // Who needs a token is a stranger before it has given one.
+  static HttpServerOptions with_trust(const Config& config) {
+    HttpServerOptions options = config.http;
+    options.trusts_local = !with_gate(config).gate.require_token;
+    options.limits.peers.is_on = !config.http.plaintext_behind_proxy;
+    return options;
+  }
+
   void on_tick(const Tick& tick) {
+    api_.readiness().note_answer();
     access_.on_tick(tick);
     peer_events_.on_tick(tick);
   }
 
+  const Clock& clock_;
   const Duration grace_;
   SystemRandom random_;
   UuidSource ids_;
@@ -120,6 +140,8 @@ class Node::Parts {
   Engine engine_;
   PeerEvents peer_events_;
   Api api_;
+  Waker readiness_waker_;
+  Runner readiness_;
   const HttpServerOptions http_;
   const bool requires_token_;
   HttpServer server_;

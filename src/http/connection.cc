@@ -10,16 +10,14 @@
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <exception>
-#include <iterator>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "http/pending_answer.h"
 #include "http/problem.h"
+#include "http/request_parser.h"
 
 namespace horae {
 
@@ -53,7 +51,7 @@ std::string copy(boost::beast::string_view text) { return {text.data(), text.siz
 }  // namespace
 
 struct Connection::Reading {
-  std::optional<http::request_parser<http::string_body>> parser;
+  std::optional<RequestParser> parser;
   std::size_t taken = 0;      // bytes of the head, or of the body
   std::size_t head = 0;       // bytes of the head, once it is complete
   std::size_t announced = 0;  // bytes of the body, which the parser reserves
@@ -262,9 +260,12 @@ void Connection::parse(std::string_view fresh) {
   error_code error;
   while (!input.empty() && !parser.is_done() && !error && phase_ != Phase::kContinuing && !is_part_of_chunk(input)) {
     const std::size_t count = parser.put(asio::buffer(input), error);
+    const std::string_view taken = input.substr(0, count);
     input.remove_prefix(count);
     reading_->taken += count;
     if (error && error != http::error::need_more) return refuse(error);
+    if (phase_ == Phase::kHead && has_folded_line(taken))
+      return refuse(400, "a header continues on a second line; send each header on one line");
     if (is_too_long(error ? input.size() : 0))
       return refuse(phase_ == Phase::kHead ? http::error::header_limit : http::error::body_limit);
     if (phase_ == Phase::kHead && parser.is_header_done() && !take_head(input.size())) return;
@@ -276,7 +277,7 @@ void Connection::parse(std::string_view fresh) {
   read_more();
 }
 
-// Beast aborts the process if the last chunk arrives in several parts of which the first ends after its first line, and
+// An assertion of Beast fails if the last chunk arrives in several parts of which the first ends after its first line, and
 // has fewer bytes than this. No body ends with fewer, so waiting for them delays no request.
 bool Connection::is_part_of_chunk(std::string_view input) const {
   return phase_ == Phase::kBody && reading_->parser->chunked() && input.size() < kLastChunkBytes;
@@ -301,13 +302,11 @@ bool Connection::take_head(std::size_t arrived) {
                             host_->limits.target_bytes));
     return false;
   }
-  // Beast sees no body in another encoding, and its bytes would be taken for the next request.
-  const auto encodings = parser.get().equal_range(http::field::transfer_encoding);
-  const auto count = std::distance(encodings.first, encodings.second);
-  if (count > 1 || (count == 1 && !equals_ignoring_case(copy(encodings.first->value()), "chunked"))) {
-    refuse(400, "the only Transfer-Encoding supported is chunked; send the body chunked, or with Content-Length");
+  if (std::string fault = fault_of_head(parser.get()); !fault.empty()) {
+    refuse(400, std::move(fault));
     return false;
   }
+  keep_alive_ = parser.keep_alive();  // trailers may not change it
   if (!admit(arrived)) return false;
   // The client waits for 100 Continue before it sends a large body. The body's announced length has been checked
   // already.
@@ -367,6 +366,7 @@ void Connection::refuse(const error_code& error) {
 // The client did not start TLS, so it can only read a plain answer.
 void Connection::refuse_plain_http() {
   transport_ = make_plain_transport(socket_.native_handle());
+  is_tls_ = false;
   refuse(400, "this port expects TLS: use https:// instead of http://");
 }
 
@@ -377,7 +377,7 @@ void Connection::handle(bool has_body) {
   auto& parser = *reading_->parser;
   HttpRequest request = std::move(reading_->request);
   request_ = request.id;
-  keep_alive_ = has_body && parser.keep_alive();
+  keep_alive_ = keep_alive_ && has_body;
   is_http10_ = parser.get().version() < 11;
   wants_body_ = request.method != "HEAD";
   if (has_body) request.body = std::move(parser.get().body());
@@ -388,6 +388,8 @@ void Connection::handle(bool has_body) {
   const Responder responder(make_pending_answer(shared_from_this(), id, std::move(bytes)));
   try {
     host_->handler(std::move(request), responder);
+  } catch (const BoostAssertion&) {
+    throw;  // of what the connection did after the answer
   } catch (const std::bad_alloc&) {
     log_busy(id, "out of memory");
     responder.answer(out_of_memory_response(id));
@@ -396,7 +398,6 @@ void Connection::handle(bool has_body) {
   }
 }
 
-// Before the body is read, so that fields of a trailer are not among the headers.
 HttpRequest Connection::head_of_request() {
   const auto& message = reading_->parser->get();
   HttpRequest request{.id = host_->next_request++,
@@ -404,11 +405,7 @@ HttpRequest Connection::head_of_request() {
                       .peer = peer_,
                       .is_local = is_local_,
                       .is_tls = is_tls_};
-  const boost::beast::string_view target = message.target();
-  const std::size_t question = target.find('?');
-  request.path = copy(target.substr(0, question));
-  if (question != boost::beast::string_view::npos) request.query = copy(target.substr(question + 1));
-  for (const auto& field : message) request.headers.push_back({copy(field.name_string()), copy(field.value())});
+  copy_head(message, request);
   return request;
 }
 

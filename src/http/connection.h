@@ -4,18 +4,19 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <list>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/log_rate_limiter.h"
-#include "http/limits/held_bytes.h"
+#include "base/meter.h"
 #include "http/io_loop.h"
+#include "http/limits/held_bytes.h"
 #include "http/limits/peer_limits.h"
 #include "http/responder.h"
 #include "http/server.h"
@@ -35,9 +36,11 @@ struct ConnectionHost {
   Admit admit = {};
   bool trusts_local = true;
   std::function<void()> on_closed = {};  // called when a connection has closed, on its loop's thread
+  Counter& failed_assertions = no_meter().counter({"", ""});  // of Boost; each has closed its connection
   std::atomic<std::uint64_t> next_request = 1;
   Quota streams{limits.streams};        // open now
   LogRateLimiter busy{1};               // of requests that exceed a limit
+  LogRateLimiter broken{1};             // of failed assertions of Boost
   Quota bytes{limits.bytes_in_flight};  // of requests and answers
   std::shared_ptr<CallerShare> strangers = std::make_shared<CallerShare>(limits_of_strangers(limits));
   PeerLimits peers{limits.peers};
@@ -103,14 +106,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void enter(Phase phase, Duration limit);
   void let_go();
   void soon(void (Connection::*step)());
+  // The boundary for assertions of Boost and for a lack of memory: all steps come through here.
   template <typename Step>
   void guard(const Step& step) {
     try {
       step();
-    } catch (const std::bad_alloc&) {
-      on_no_memory();
+    } catch (const std::exception&) {
+      on_thrown();
     }
   }
+  void on_thrown();
   void on_no_memory();
   void watch_input();
   void watch_output();
@@ -164,7 +169,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string peer_;
   const PeerLimits::Address peer_address_;
   const bool is_local_;
-  const bool is_tls_;
+  bool is_tls_;            // false again for a client that speaks plain HTTP to a port for TLS
   const bool is_trusted_;  // known before its first request, and not a stranger after any
 
   Phase phase_ = Phase::kIdle;

@@ -95,7 +95,8 @@ void Connection::write(HttpResponse response, bool has_body, std::optional<HeldB
   gone_ = nullptr;
   keep_alive_ = keep_alive_ && !host_->stopping;
   sent_ = std::move(sent);
-  Output output{.head = response_head(response, request_, keep_alive_, host_->clock.wall_now()),
+  const HeadOptions options{.keep_alive = keep_alive_, .is_tls = is_tls_};
+  Output output{.head = response_head(response, request_, options, host_->clock.wall_now()),
                 .body = {},
                 .held = std::move(held)};
   if (has_body) {
@@ -191,7 +192,8 @@ void Connection::begin_stream(std::uint64_t id, const HttpResponse& head, std::s
     error_code ignored;
     socket_.set_option(boost::asio::socket_base::send_buffer_size(kStreamSendBuffer), ignored);
   }
-  put_out({.head = response_head(head, id, keep_alive_, host_->clock.wall_now(), end), .body = {}});
+  const HeadOptions options{.keep_alive = keep_alive_, .is_tls = is_tls_, .end = end};
+  put_out({.head = response_head(head, id, options, host_->clock.wall_now()), .body = {}});
 }
 
 // Takes a place if one is free, of the server and of the caller.

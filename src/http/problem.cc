@@ -65,6 +65,7 @@ HttpResponse problem_response(const Problem& problem) {
   if (response.status == 429 || response.status == 503) {
     response.headers.push_back({"Retry-After", std::to_string(problem.retry_after_seconds)});
   }
+  response.headers.push_back({"Cache-Control", "no-store"});  // caches may keep a 404 or 405 otherwise
   if (response.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
   return response;
 }

@@ -9,6 +9,10 @@
 namespace horae {
 namespace {
 
+// For a year, browsers come back with TLS only (RFC 6797), so that no token travels in plain text. Not for subdomains,
+// of which this node knows nothing.
+constexpr std::string_view kStayWithTls = "Strict-Transport-Security: max-age=31536000\r\n";
+
 // "Sun, 06 Nov 1994 08:49:37 GMT"
 std::string http_date(std::chrono::sys_seconds second) {
   static constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -52,13 +56,13 @@ std::string body_headers(const HttpResponse& response, BodyEnd end) {
 
 }  // namespace
 
-std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now,
-                          BodyEnd end) {
+std::string response_head(const HttpResponse& response, std::uint64_t request, const HeadOptions& options,
+                          Instant now) {
   std::string head = fmt::format(
       "HTTP/1.1 {} {}\r\nServer: horae\r\nDate: {}\r\n{}"
-      "X-Content-Type-Options: nosniff\r\nX-Request-Id: {}\r\nConnection: {}\r\n",
-      response.status, reason_of(response.status), date_text(now), body_headers(response, end), request,
-      keep_alive ? "keep-alive" : "close");
+      "X-Content-Type-Options: nosniff\r\nX-Request-Id: {}\r\nConnection: {}\r\n{}",
+      response.status, reason_of(response.status), date_text(now), body_headers(response, options.end), request,
+      options.keep_alive ? "keep-alive" : "close", options.is_tls ? kStayWithTls : "");
   for (const HttpHeader& header : response.headers) head += header.name + ": " + header.value + "\r\n";
   return head + "\r\n";
 }

@@ -16,8 +16,14 @@ enum class BodyEnd {
   kConnection,  // the body ends with the connection
 };
 
+// How a head goes out.
+struct HeadOptions {
+  bool keep_alive = true;
+  bool is_tls = false;
+  BodyEnd end = BodyEnd::kLength;
+};
+
 // Status line and headers, with the empty line after them. `now` is for Date. Thread-safe.
-std::string response_head(const HttpResponse& response, std::uint64_t request, bool keep_alive, Instant now,
-                          BodyEnd end = BodyEnd::kLength);
+std::string response_head(const HttpResponse& response, std::uint64_t request, const HeadOptions& options, Instant now);
 
 }  // namespace horae

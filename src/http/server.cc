@@ -47,10 +47,15 @@ std::chrono::steady_clock::duration for_timer(Duration duration) {
 // The first loop's thread accepts connections for all loops.
 class HttpServer::Core {
  public:
-  Core(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
+  Core(HttpServerOptions options, const Clock& clock, Logger log, Handler handler, Meter& meter)
       : options_(std::move(options)),
         host_(new ConnectionHost{
-            .limits = options_.limits, .clock = clock, .log = std::move(log), .handler = std::move(handler)}) {
+            .limits = options_.limits,
+            .clock = clock,
+            .log = std::move(log),
+            .handler = std::move(handler),
+            .failed_assertions = meter.counter(
+                {"horae_http_failed_assertions_total", "Connections closed because an assertion of Boost failed"})}) {
     HORAE_CHECK(options_.threads > 0, "a server needs a thread");
     host_->on_closed = [this] { on_closed(); };
     for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_shared<IoLoop>(host_->log));
@@ -280,8 +285,8 @@ class HttpServer::Core {
   std::shared_ptr<const TlsContext> tls_;  // guarded by mutex_; for new connections
 };
 
-HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler)
-    : core_(std::make_unique<Core>(std::move(options), clock, std::move(log), std::move(handler))) {}
+HttpServer::HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler, Meter& meter)
+    : core_(std::make_unique<Core>(std::move(options), clock, std::move(log), std::move(handler), meter)) {}
 
 HttpServer::~HttpServer() { stop(Duration::zero()); }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/meter.h"
 #include "base/result.h"
 #include "http/limits/admission.h"
 #include "http/message.h"
@@ -80,8 +81,8 @@ class HttpServer {
  public:
   using Handler = std::function<void(HttpRequest, Responder)>;
 
-  // Deadlines are measured by the clock, which outlives the server.
-  HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler);
+  // Deadlines are measured by the clock, which outlives the server, as the meter does.
+  HttpServer(HttpServerOptions options, const Clock& clock, Logger log, Handler handler, Meter& meter = no_meter());
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

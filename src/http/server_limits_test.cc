@@ -56,7 +56,7 @@ TEST_F(HttpServerDeadlines, LimitsTheTimeForTheWholeHead) {
 
 TEST_F(HttpServerDeadlines, LimitsTheTimeForTheWholeBody) {
   TestClient client(server_.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\n"));
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"));
   wait_until_read();
   for (int i = 0; i < 5; ++i) {
     clock_.advance(5s);
@@ -87,7 +87,7 @@ TEST_F(HttpServerDeadlines, ClosesAConnectionWithoutARequest) {
 
 TEST_F(HttpServerDeadlines, ClosesARefusedClientThatKeepsSending) {
   TestClient client(server_.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\nxxxx"));
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\nxxxx"));
   expect_problem(client.receive(), 413, "body_too_large");
   ASSERT_TRUE(client.send("xxxx"));
   EXPECT_EQ(server_->connections(), 1U);
@@ -109,7 +109,7 @@ TEST(HttpServerLimits, RefusesABodyThatIsTooLarge) {
 TEST(HttpServerLimits, RefusesAChunkedBodyThatGrowsTooLarge) {
   TestServer server(echo);
   TestClient client(server.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"));
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
   for (int i = 0; i < 17; ++i) (void)client.send("10000\r\n" + std::string(65536, 'x') + "\r\n");
   expect_problem(client.receive(), 413, "body_too_large");
 }
@@ -117,7 +117,7 @@ TEST(HttpServerLimits, RefusesAChunkedBodyThatGrowsTooLarge) {
 TEST(HttpServerLimits, RefusesABodyAnnouncedTooLargeWithoutReadingIt) {
   TestServer server(echo);
   TestClient client(server.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n"));
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n"));
   expect_problem(client.receive(), 413, "body_too_large");
 }
 
@@ -135,10 +135,10 @@ TEST(HttpServerLimits, RefusesALongTarget) {
 TEST(HttpServerLimits, RefusesALargeHead) {
   TestServer server(echo);
   TestClient client(server.port());
-  ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nX-Long: " + std::string(20'000, 'a')));
+  ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Long: " + std::string(20'000, 'a')));
   expect_problem(client.receive(), 431, "head_too_large");
   TestClient many(server.port());
-  std::string head = "GET / HTTP/1.1\r\n";
+  std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
   for (int i = 0; i < 5'000; ++i) head += "A: b\r\n";
   (void)many.send(head);
   expect_problem(many.receive(), 431, "head_too_large");
@@ -147,7 +147,7 @@ TEST(HttpServerLimits, RefusesALargeHead) {
 TEST(HttpServerLimits, RefusesTrailersWithoutEnd) {
   TestServer server(echo);
   TestClient client(server.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"));
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"));
   std::string trailers;
   for (int i = 0; i < 10'000; ++i) trailers += "A: b\r\n";
   for (int i = 0; i < 50; ++i) (void)client.send(trailers);
@@ -156,10 +156,11 @@ TEST(HttpServerLimits, RefusesTrailersWithoutEnd) {
 
 TEST(HttpServerLimits, RefusesInputThatIsNotHttp) {
   TestServer server(echo);
-  for (const std::string text : {"\x16\x03\x01\x02\x00\x01garbage\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
-                                 "GET / HTTP/1.1\r\nno colon\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-                                 "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-                                 "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nnot a length\r\n"}) {
+  for (const std::string text :
+       {"\x16\x03\x01\x02\x00\x01garbage\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnot a length\r\n"}) {
     TestClient client(server.port());
     ASSERT_TRUE(client.send(text));
     expect_problem(client.receive(), 400, "not_http");
@@ -239,9 +240,10 @@ TEST(HttpServerLimits, HoldsNoBytesForAnsweredIdleOrClosedConnections) {
   std::vector<TestClient> clients;
   for (int i = 0; i < 3; ++i) clients.emplace_back(server.port());
   ASSERT_TRUE(clients[0].send("GET /half-a-he"));
-  ASSERT_TRUE(clients[1].send("POST / HTTP/1.1\r\nContent-Length: 50000\r\n\r\n" + std::string(40'000, 'x')));
   ASSERT_TRUE(
-      clients[2].send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4000\r\n" + std::string(9'000, 'x')));
+      clients[1].send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n" + std::string(40'000, 'x')));
+  ASSERT_TRUE(clients[2].send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4000\r\n" +
+                              std::string(9'000, 'x')));
   wait_for_bytes(server, 49'000);
   clients.clear();
   wait_until_nothing_is_held(server);
@@ -274,7 +276,7 @@ TEST(HttpServerLimits, HoldsBytesOfARequestAndThePipelinedOneUntilAnswered) {
 
 TEST_F(HttpServerDeadlines, ARefusedClientHoldsNoBytes) {
   TestClient client(server_.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\nxxxx"));
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nxxxx"));
   wait_for_bytes(server_, 40);
   wait_until_read();
   clock_.advance(30s);

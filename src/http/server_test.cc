@@ -137,7 +137,8 @@ TEST(HttpServer, AnswersHeadWithoutABody) {
 TEST(HttpServer, AcceptsChunkedBodies) {
   TestServer server([](HttpRequest request, const Responder& responder) { responder.answer({.body = request.body}); });
   TestClient client(server.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"));
   EXPECT_EQ(client.receive()->body, "abcde");
 }
 
@@ -145,7 +146,7 @@ TEST(HttpServer, AcceptsChunkedBodiesByteByByte) {
   TestServer server([](HttpRequest request, const Responder& responder) { responder.answer({.body = request.body}); });
   TestClient client(server.port()), other(server.port());
   for (const auto& [chunks, body] : {std::pair("0\r\n\r\n", ""), std::pair("1\r\nx\r\n0\r\nTrailer: y\r\n\r\n", "x")}) {
-    ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
     for (const char byte : std::string_view(chunks)) {
       ASSERT_TRUE(client.send(std::string(1, byte)));
       EXPECT_EQ(other.call("GET", "/").status, 200);  // so that the server reads each byte alone
@@ -157,7 +158,7 @@ TEST(HttpServer, AcceptsChunkedBodiesByteByByte) {
 TEST(HttpServer, Sends100ContinueWhenExpected) {
   TestServer server([](HttpRequest request, const Responder& responder) { responder.answer({.body = request.body}); });
   TestClient client(server.port());
-  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"));
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"));
   EXPECT_EQ(client.receive()->status, 100);
   ASSERT_TRUE(client.send("abc"));
   EXPECT_EQ(client.receive()->body, "abc");
@@ -259,7 +260,7 @@ TEST(HttpServer, StopWaitsForARequestThatHasBegunToArrive) {
   TestServer server(echo);
   TestClient idle(server.port());
   TestClient client(server.port());
-  ASSERT_TRUE(client.send("GET /begun HTTP/1.1\r\n"));
+  ASSERT_TRUE(client.send("GET /begun HTTP/1.1\r\nHost: a\r\n"));
   // It has been read once later requests on each thread have been.
   for (int i = 0; i < 4; ++i) EXPECT_EQ(TestClient(server.port()).call("GET", "/other").status, 200);
   std::jthread stopper([&] { server->stop(1min); });

@@ -73,6 +73,18 @@ TEST_F(HttpsServer, AnswersEncryptedAndMarksTheRequest) {
   EXPECT_TRUE(seen.is_local);
 }
 
+// So that a browser that has been here once does not send a token in plain text.
+TEST_F(HttpsServer, AsksBrowsersToStayWithTls) {
+  TestServer server(echo, options());
+  TestClient client = connect(server);
+  EXPECT_EQ(client.call("GET", "/").headers["strict-transport-security"], "max-age=31536000");
+  TestClient plain(server.port());
+  ASSERT_TRUE(plain.send(request_text("GET", "/")));
+  EXPECT_FALSE(plain.receive()->headers.contains("strict-transport-security")) << "it is invalid on a plain connection";
+  TestServer other(echo);
+  EXPECT_FALSE(TestClient(other.port()).call("GET", "/").headers.contains("strict-transport-security"));
+}
+
 TEST_F(HttpsServer, CarriesLargeBodiesBothWays) {
   TestServer server(
       [](HttpRequest request, const Responder& responder) { responder.answer({.body = std::move(request.body)}); },

@@ -17,6 +17,7 @@
 
 #include "http/connection.h"
 #include "http/io_loop.h"
+#include "http/uri.h"
 #include "laws.h"
 
 namespace horae {
@@ -34,6 +35,12 @@ struct Heard {
   std::string answers;
 };
 
+// An assertion of Beast that an input breaks is a bug, although it costs only the connection.
+class NoAssertions final : public Counter {
+ public:
+  void add(double) override { HORAE_CHECK(false, "no input breaks an assertion"); }
+};
+
 // A server with one connection and no threads: it works only when the target polls it.
 class Server {
  public:
@@ -44,7 +51,8 @@ class Server {
             .clock = clock_,
             .log = log_,
             .handler = [this](HttpRequest request, const Responder& responder) { take(std::move(request), responder); },
-            .on_closed = [] {}}) {}
+            .on_closed = [] {},
+            .failed_assertions = no_assertions_}) {}
 
   // The result of `text` arriving in pieces of this size.
   Heard hear(std::string_view text, std::size_t piece) {
@@ -94,6 +102,7 @@ class Server {
   std::ostringstream lines_;
   SystemClock clock_;
   Logger log_{lines_, clock_};
+  NoAssertions no_assertions_;
   std::shared_ptr<IoLoop> loop_;
   std::shared_ptr<ConnectionHost> host_;
   int client_ = -1;
@@ -123,6 +132,24 @@ void require_clear_length(const HttpRequest& request) {
   }
 }
 
+// What a proxy or a browser understands as this host must be what the gate compares.
+void require_clear_host(const HttpRequest& request) {
+  const auto count = std::ranges::count_if(
+      request.headers, [](const HttpHeader& header) { return equals_ignoring_case(header.name, "Host"); });
+  HORAE_CHECK(count <= 1, "a request names its host once");
+  HORAE_CHECK(parse_authority(request.header("Host")).has_value(), "a host is a name or an address, with a port");
+}
+
+// The headers of the first request are the lines of its head: none is a trailer, and none has two lines. In absolute
+// form, an HTTP/1.0 request gets a Host that it does not have itself.
+void require_headers_of_head(const HttpRequest& first, std::string_view text) {
+  const std::string_view head = text.substr(0, text.find("\r\n\r\n"));
+  const auto lines = static_cast<std::size_t>(std::ranges::count(head, '\n'));
+  const bool is_path = head.find(" /") == head.find(' ');
+  HORAE_CHECK(first.headers.size() <= lines + (is_path ? 0 : 1), "what follows a head adds no header");
+  HORAE_CHECK(count_of(head, "\n ") == 0 && count_of(head, "\n\t") == 0, "a header has one line");
+}
+
 void require_laws_of_requests(const HttpRequest& request) {
   constexpr std::string_view kEnds("\r\n\0", 3);
   HORAE_CHECK(!request.method.empty() && !has(request.method, kEnds), "a request has a method");
@@ -133,7 +160,9 @@ void require_laws_of_requests(const HttpRequest& request) {
     HORAE_CHECK(!header.name.empty() && !has(header.name, kEnds) && !has(header.name, ": "), "a header has a name");
     HORAE_CHECK(!has(header.value, kEnds), "a value is one line");
   }
+  HORAE_CHECK(request.path.starts_with('/') || request.path == "*", "a path is one of this server");
   require_clear_length(request);
+  require_clear_host(request);
 }
 
 bool are_same(const HttpRequest& one, const HttpRequest& other) {
@@ -150,6 +179,7 @@ void require_laws(std::string_view text) {
   text.remove_prefix(1);
   const Heard whole = server.hear(text, text.size());
   for (const HttpRequest& request : whole.requests) require_laws_of_requests(request);
+  if (!whole.requests.empty()) require_headers_of_head(whole.requests.front(), text);
   HORAE_CHECK(count_of(whole.answers, "HTTP/1.1 200 ") == whole.requests.size(), "each request has its answer");
   HORAE_CHECK(count_of(whole.answers, "HTTP/1.1 4") <= 1, "what follows a refusal is not read");
   const Heard pieces = server.hear(text, piece);

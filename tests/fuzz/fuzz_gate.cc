@@ -41,9 +41,29 @@ bool can_belong_to_a_site(std::string_view host) {
          !equals_ignoring_case(name, "localhost");
 }
 
+// By another way than the gate: a port of digits is cut off, and what is left is compared.
+bool is_exactly_local(std::string_view host) {
+  const std::size_t colon = host.find_last_of(':');
+  if (colon != std::string_view::npos && host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos &&
+      (host.find(']') == std::string_view::npos || host.find(']') < colon)) {
+    host = host.substr(0, colon);
+  }
+  if (host.starts_with('['))
+    return host.ends_with(']') && host.find_first_not_of("0123456789abcdefABCDEF:.", 1) == host.size() - 1;
+  return equals_ignoring_case(host, "localhost") || host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool came_through_proxy(const HttpRequest& request) {
+  return std::ranges::any_of(request.headers, [](const HttpHeader& header) {
+    return equals_ignoring_case(header.name, "Via") || equals_ignoring_case(header.name, "Forwarded") ||
+           equals_ignoring_case(header.name, "X-Forwarded-For");
+  });
+}
+
 void require_laws(const HttpRequest& request) {
   const std::string_view host = request.header("Host");
   if (can_belong_to_a_site(host)) HORAE_CHECK(!is_local_host(host), "a name of a site is not this machine's");
+  if (is_local_host(host)) HORAE_CHECK(is_exactly_local(host), "what only begins like a local name is none");
   const std::string_view said = request.header("Authorization");
   for (const bool is_local : {true, false}) {
     for (const bool require_token : {true, false}) {
@@ -57,6 +77,7 @@ void require_laws(const HttpRequest& request) {
       HORAE_CHECK(is_local && !require_token && said.empty(), "only callers on this machine are admin without a token");
       HORAE_CHECK(is_local_host(host), "no page of a site gets in through its own name");
       HORAE_CHECK(!is_from_another_site(request), "no page of another site gets in");
+      HORAE_CHECK(!came_through_proxy(request), "a caller behind a proxy may be anywhere");
       const bool reads = gate_with_one_token(false).decide(tried, Access::kRead).refusal == std::nullopt;
       HORAE_CHECK(reads, "an admin may read");
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/quote.h"
+#include "http/uri.h"
 
 namespace horae {
 namespace {
@@ -25,9 +26,17 @@ Gate::Decision refuse_for(Duration wait, Principal principal) {
   return {.principal = std::move(principal), .refusal = std::move(problem)};
 }
 
-std::string_view without_port(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
-  return host.substr(0, host.find(':'));
+bool begins_with(std::string_view text, std::string_view start) {
+  return equals_ignoring_case(text.substr(0, start.size()), start);
+}
+
+// The header by which a proxy says that it passes on a request of another client; null if there is none.
+const HttpHeader* header_of_proxy(const HttpRequest& request) {
+  const auto found = std::ranges::find_if(request.headers, [](const HttpHeader& header) {
+    return equals_ignoring_case(header.name, "Forwarded") || equals_ignoring_case(header.name, "Via") ||
+           equals_ignoring_case(header.name, "X-Real-IP") || begins_with(header.name, "X-Forwarded-");
+  });
+  return found == request.headers.end() ? nullptr : &*found;
 }
 
 std::string_view need_of(Access access) {
@@ -48,10 +57,10 @@ std::string_view need_of(Access access) {
 }  // namespace
 
 bool is_local_host(std::string_view host) {
-  const std::string_view name = without_port(host);
-  if (name.empty() || name.starts_with('[')) return true;
-  if (equals_ignoring_case(name, "localhost")) return true;
-  return std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  const auto authority = parse_authority(host);
+  if (!authority) return false;
+  const std::string_view name = authority->host;
+  return name.empty() || name.starts_with('[') || equals_ignoring_case(name, "localhost") || is_ipv4_address(name);
 }
 
 bool is_from_another_site(const HttpRequest& request) {
@@ -91,6 +100,14 @@ Result<Principal> Gate::identify(const HttpRequest& request) const {
           ErrorCode::kUnauthenticated,
           "give a token (Authorization: Bearer horae_...; on the command line: HORAE_TOKEN). An admin creates one "
           "with `horae token create`; create the first with --offline, on SQLite while the node is stopped"};
+    }
+    if (const HttpHeader* const header = header_of_proxy(request)) {
+      return Error{
+          ErrorCode::kUnauthenticated,
+          fmt::format("header {}: this request came through a proxy, so its caller may be on another machine: give a "
+                      "token (Authorization: Bearer horae_...), and set http.plaintext_behind_proxy = true at a "
+                      "node behind a proxy; a proxy of the caller's own must leave localhost out",
+                      quote(header->name, 32))};
     }
     if (!is_local_host(request.header("Host"))) {
       return Error{ErrorCode::kForbidden, fmt::format("Host {}: without a token, use localhost or the numeric address",

@@ -37,6 +37,9 @@ class Gate {
   };
   Decision decide(const HttpRequest& request, Access access) const;
 
+  // True if the caller has a token that is known, or needs none.
+  bool knows(const HttpRequest& request) const { return identify(request).ok(); }
+
  private:
   Result<Principal> identify(const HttpRequest& request) const;
 
@@ -44,8 +47,8 @@ class Gate {
   const GateOptions options_;
 };
 
-// True for localhost and for numeric addresses. Any other name may belong to another site, whose page reaches this node
-// by pointing that name at it (DNS rebinding).
+// True for localhost and for numeric addresses, and for no Host at all, which no browser sends. Any other name may belong
+// to another site, whose page reaches this node by pointing that name at it (DNS rebinding).
 bool is_local_host(std::string_view host);
 
 // True if the browser says that a page of another site sent the request.

@@ -84,6 +84,24 @@ TEST_F(GateTest, AForeignHostNameIsRefusedWithoutAToken) {
   EXPECT_EQ(status_of(gate().decide(proxied, Access::kRead)), 0);
 }
 
+// A proxy on this machine makes every caller look local. If its node does not know of it, the node must not be open.
+TEST_F(GateTest, CallersBehindAProxyNeedAToken) {
+  for (const char* name :
+       {"Forwarded", "Via", "X-Forwarded-For", "x-forwarded-proto", "X-Forwarded-Host", "X-Real-IP"}) {
+    HttpRequest proxied = request({{"Host", "localhost:3369"}, {name, "for=10.0.0.9"}});
+    const auto refused = gate().decide(proxied, Access::kRead);
+    ASSERT_EQ(status_of(refused), 401) << name;
+    EXPECT_THAT(refused.refusal->detail, HasSubstr(name));
+    EXPECT_THAT(refused.refusal->detail, HasSubstr("http.plaintext_behind_proxy"));
+    EXPECT_EQ(status_of(gate().decide(proxied, Access::kOpen)), 0) << name;
+    proxied.headers.push_back({"Authorization", "Bearer " + std::string(kSecret)});
+    EXPECT_EQ(status_of(gate().decide(proxied, Access::kRead)), 0) << name;
+  }
+  for (const char* name : {"X-Forward", "Forwarded-By", "X-Via"}) {
+    EXPECT_EQ(status_of(gate().decide(request({{"Host", "localhost"}, {name, "x"}}), Access::kRead)), 0) << name;
+  }
+}
+
 TEST_F(GateTest, APageOfAnotherSiteIsRefusedEvenWithAToken) {
   HttpRequest page = with_token();
   page.headers.push_back({"Host", "localhost:3369"});
@@ -93,10 +111,17 @@ TEST_F(GateTest, APageOfAnotherSiteIsRefusedEvenWithAToken) {
 
 TEST(LocalHost, IsLocalhostOrAnAddress) {
   for (const char* host :
-       {"", "localhost", "LOCALHOST:3369", "127.0.0.1", "127.0.0.1:3369", "[::1]:3369", "10.0.0.7"}) {
+       {"", "localhost", "LOCALHOST:3369", "127.0.0.1", "127.0.0.1:3369", "[::1]:3369", "10.0.0.7", "localhost:"}) {
     EXPECT_TRUE(is_local_host(host)) << host;
   }
   for (const char* host : {"evil.example", "localhost.evil.example:3369", "127.0.0.1.evil.example"}) {
+    EXPECT_FALSE(is_local_host(host)) << host;
+  }
+}
+
+TEST(LocalHost, IsNoTextThatOnlyBeginsLikeOne) {
+  for (const char* host : {"127.0.0.1:1@evil.com", "localhost:1:evil", "[evil", "[evil.example]", "[::1]evil.example",
+                           "[::1", "127.0.0.1:evil", "localhost:99999", "1.2.3", "1.2.3.4.5", "....", "256.0.0.1"}) {
     EXPECT_FALSE(is_local_host(host)) << host;
   }
 }

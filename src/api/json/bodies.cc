@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <span>
 #include <utility>
 
 #include "api/json/field_reader.h"
@@ -24,6 +26,12 @@ Result<T> read_checked(const FieldTable<T>& fields, std::string_view json, Resul
   return value;
 }
 
+// The reader of an object with one field, and perhaps another.
+FieldReader with_also(std::string_view body, std::string_view field, std::string_view also) {
+  const std::array names = {field, also};
+  return FieldReader(body, std::span(names).first(also.empty() ? 1 : 2));
+}
+
 // Takes the value over if there is one, and else leaves the default.
 template <typename T, typename U>
 void assign(T& to, std::optional<U> from) {
@@ -33,7 +41,7 @@ void assign(T& to, std::optional<U> from) {
 }  // namespace
 
 Result<std::vector<std::string_view>> read_batch(std::string_view body, std::string_view field, std::string_view also) {
-  FieldReader fields(body, {field, also.empty() ? field : also});
+  FieldReader fields = with_also(body, field, also);
   fields.require(field);
   auto items = fields.array(field);
   if (fields.fault()) return *fields.fault();
@@ -72,9 +80,9 @@ Result<Settlement> read_settlement(std::string_view json) {
   return read_checked(kSettlementFields, json, check_settlement);
 }
 
-Result<std::optional<std::string>> read_cancel_reason(std::string_view body) {
+Result<std::optional<std::string>> read_cancel_reason(std::string_view body, std::string_view also) {
   if (body.empty()) return std::optional<std::string>();
-  FieldReader fields(body, {"reason", "ids"});
+  FieldReader fields = with_also(body, "reason", also);
   auto reason = fields.text("reason");
   if (fields.fault()) return *fields.fault();
   if (auto passed = check_cancel_wish({.id = {}, .reason = reason}); !passed.ok()) return passed.error();

@@ -34,8 +34,8 @@ Result<ClaimBody> read_claim(std::string_view body);
 // The caller sets `chance` and `scope`.
 Result<Settlement> read_settlement(std::string_view json);
 
-// The reason of a cancel; the body may be empty.
-Result<std::optional<std::string>> read_cancel_reason(std::string_view body);
+// The reason of a cancel; the body may be empty. `also` names a second field that is allowed beside it.
+Result<std::optional<std::string>> read_cancel_reason(std::string_view body, std::string_view also = {});
 
 // `item` is a JSON string: one of the ids in a batch of cancels.
 Result<TaskId> read_task_id(std::string_view item);

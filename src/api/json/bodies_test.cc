@@ -132,6 +132,14 @@ TEST(Bodies, ReadsSettlementsWithTheirExactBytes) {
   EXPECT_THAT(abort->errors, ElementsAre(TaskError{"a", R"({"x":1.0})", "d"}, TaskError{"b", "{}", ""}));
 }
 
+TEST(Bodies, NullIsNotWhatARequiredFieldNeeds) {
+  expect_error(read_new_task(R"({"queue":null,"spec":1})"), ErrorCode::kMalformed, {"queue", "null", "required"});
+  expect_error(read_claim(R"({"owner":"w","queues":null})"), ErrorCode::kMalformed, {"queues", "null"});
+  expect_error(read_settlement(R"({"event":"complete","id":null,"attempt":1,"owner":"w"})"), ErrorCode::kMalformed,
+               {"id", "null"});
+  EXPECT_TRUE(read_new_task(R"({"queue":"q","spec":null})").ok()) << "a spec may be any JSON";
+}
+
 TEST(Bodies, ANullCheckpointOrResultIsAbsent) {
   const auto beat = read_settlement(
       R"({"event":"heartbeat","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1,"owner":"w","checkpoint":null,"result":null})");
@@ -184,6 +192,8 @@ TEST(Bodies, ReadsCancelsAndQueueChanges) {
   EXPECT_EQ(read_cancel_reason("{}").value(), std::nullopt);
   EXPECT_EQ(read_cancel_reason(R"({"reason":"too late"})").value(), "too late");
   expect_error(read_cancel_reason(R"({"reason":")" + std::string(2000, 'x') + "\"}"), ErrorCode::kRefused, {"reason"});
+  expect_error(read_cancel_reason(R"({"ids":[]})"), ErrorCode::kMalformed, {"ids", "give reason"});
+  EXPECT_EQ(read_cancel_reason(R"({"ids":[],"reason":null})", "ids").value(), std::nullopt);
   expect_error(read_task_id("7"), ErrorCode::kMalformed, {"7"});
   const auto change = read_queue_change(R"({"paused":true,"ageing_rate":0,"retention":"24h"})");
   ASSERT_TRUE(change.ok());

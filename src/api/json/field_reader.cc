@@ -100,10 +100,10 @@ void FieldReader::fail(std::string_view name, std::string_view value, std::strin
   fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, show(value), allowed)});
 }
 
-void FieldReader::require(std::string_view name) {
-  if (!fault_ && !json(name)) {
-    fail({ErrorCode::kMalformed, fmt::format("{}{}: it is missing; this field is required", place_, name)});
-  }
+void FieldReader::require(std::string_view name, bool takes_null) {
+  if (fault_ || (takes_null ? json(name) : present_json(name))) return;
+  fail({ErrorCode::kMalformed,
+        fmt::format("{}{}: it is {}; this field is required", place_, name, json(name) ? "null" : "missing")});
 }
 
 std::optional<std::string_view> FieldReader::json(std::string_view name) {

@@ -27,7 +27,7 @@ namespace horae {
 //   const auto priority = fields.integer("priority");
 //   if (fields.fault()) return *fields.fault();
 //
-// A field that is `null` is absent, except for json(). An unknown field (unless those are ignored) or a repeated one is
+// A field that is `null` is absent, except for json() and require(). An unknown field (unless those are ignored) or a repeated one is
 // a fault. All faults are kMalformed.
 //
 // Not thread-safe. The text must outlive the reader.
@@ -45,7 +45,8 @@ class FieldReader {
   // Whether the field with this place among the known ones is present, perhaps as null. After a fault none is.
   bool has(std::size_t index) const { return index < kMostKnown && (present_ >> index & 1) != 0; }
 
-  void require(std::string_view name);
+  // A fault if it is absent, or null unless null is one of its values.
+  void require(std::string_view name, bool takes_null = false);
 
   std::optional<std::string> text(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name);

@@ -1,6 +1,18 @@
 #include "api/json/fields.h"
 
+#include <fmt/format.h>
+
 namespace horae {
+
+// `"type":"string"` becomes `"type":["string","null"]`; a reference becomes a choice.
+std::string schema::or_null(std::string_view schema) {
+  constexpr std::string_view kType = R"({"type":")";
+  if (schema.starts_with(R"({"$ref")")) return fmt::format(R"({{"anyOf":[{},{{"type":"null"}}]}})", schema);
+  if (!schema.starts_with(kType)) return std::string(schema);
+  const std::string_view rest = schema.substr(kType.size());
+  const std::size_t end = rest.find('"');
+  return fmt::format(R"({{"type":["{}","null"]{})", rest.substr(0, end), rest.substr(end + 1));
+}
 
 std::string object_schema(const std::vector<Property>& properties, std::string_view more) {
   std::vector<std::string_view> required;

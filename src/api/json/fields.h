@@ -36,6 +36,7 @@ struct Field {
   std::string_view name;
   std::string_view schema;  // JSON Schema of the value
   bool is_required = false;
+  bool takes_null = false;  // null is a value, not the absence of one
   void (*write)(JsonObject& object, std::string_view name, const T& from) = nullptr;
   void (*read)(FieldReader& reader, std::string_view name, T& to) = nullptr;
 
@@ -133,9 +134,10 @@ constexpr Field<WholeOf<kMember>> written(std::string_view name, std::string_vie
 template <auto kMember, typename Form = AsValue>
 constexpr Field<WholeOf<kMember>> accepted(std::string_view name, std::string_view schema) {
   using T = WholeOf<kMember>;
-  return {.name = name, .schema = schema, .read = [](FieldReader& reader, std::string_view key, T& to) {
-            Form::read(reader, key, to.*kMember);
-          }};
+  return {.name = name,
+          .schema = schema,
+          .takes_null = std::same_as<Form, AsBytes>,
+          .read = [](FieldReader& reader, std::string_view key, T& to) { Form::read(reader, key, to.*kMember); }};
 }
 
 // A field that answers contain and bodies may contain.
@@ -161,7 +163,7 @@ struct FieldTable {
   Result<T> read(std::string_view json, std::string place = {}) const {
     FieldReader reader(json, names, std::move(place));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].is_required && !reader.has(i)) reader.require(rows[i].name);
+      if (rows[i].is_required) reader.require(rows[i].name, rows[i].takes_null);
     }
     T value;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -192,19 +194,30 @@ inline constexpr std::string_view kBoolean = R"({"type":"boolean"})";
 inline constexpr std::string_view kUuid = R"({"type":"string","format":"uuid"})";
 inline constexpr std::string_view kTime = R"({"type":"string","format":"date-time"})";
 inline constexpr std::string_view kTimeOrNull = R"({"type":["string","null"],"format":"date-time"})";
+inline constexpr std::string_view kDuration = R"({"$ref":"#/components/schemas/Duration"})";
+inline constexpr std::string_view kName = R"({"$ref":"#/components/schemas/Name"})";
+inline constexpr std::string_view kQueueName = R"({"$ref":"#/components/schemas/QueueName"})";
+
+// The schema that also allows null. Values that may be anything allow it already.
+std::string or_null(std::string_view schema);
 
 }  // namespace schema
 
 struct Property {
   std::string_view name;
-  std::string_view schema;
+  std::string schema;
   bool is_required = false;
 };
 
 template <typename T>
 std::vector<Property> properties_of(const FieldTable<T>& table) {
   std::vector<Property> properties;
-  for (const Field<T>& row : table.rows) properties.push_back({row.name, row.schema, row.is_required});
+  for (const Field<T>& row : table.rows) {
+    const bool is_nullable = row.read != nullptr && !row.is_required;  // a body may give null for absent
+    properties.push_back({.name = row.name,
+                          .schema = is_nullable ? schema::or_null(row.schema) : std::string(row.schema),
+                          .is_required = row.is_required});
+  }
   return properties;
 }
 

@@ -5,25 +5,28 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/json/fields.h"
 #include "base/quote.h"
 #include "base/time_text.h"
+#include "http/uri.h"
 
 namespace horae {
 namespace {
 
+constexpr std::string_view kStatesSchema =
+    R"({"type":"string","pattern":"^(scheduled|ready|running|completed|aborted|cancelled)(,(scheduled|ready|running|completed|aborted|cancelled))*$","examples":["ready","completed,aborted"]})";
+
 Result<std::vector<State>> read_states(std::string_view text) {
   std::vector<State> states;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const auto state = parse_state(text.substr(0, comma));
+  for (const std::string_view name : split(text, ',')) {
+    const auto state = parse_state(name);
     if (!state) {
       return Error{ErrorCode::kMalformed,
                    fmt::format("state {}: give scheduled, ready, running, completed, aborted or cancelled, or several "
                                "separated by commas",
-                               quote(text.substr(0, comma)))};
+                               quote(name))};
     }
     states.push_back(*state);
-    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return states;
 }
@@ -64,9 +67,11 @@ Result<int> read_limit(const Call& call) {
 
 Result<ListQuery> read_list_query(const Call& call) {
   ListQuery query;
-  const auto states = read_states(call.parameter("state").value_or(""));
-  if (!states.ok()) return states.error();
-  choose_list(query, *states);
+  if (const auto names = call.parameter("state")) {
+    auto states = read_states(*names);
+    if (!states.ok()) return states.error();
+    choose_list(query, std::move(*states));
+  }
   if (const auto queue = call.parameter("queue")) query.queue = *queue;
   if (const auto owner = call.parameter("owner")) query.owner = *owner;
   const auto from = read_time(call, "created_from");
@@ -85,17 +90,18 @@ Result<ListQuery> read_list_query(const Call& call) {
 
 const std::vector<Parameter>& list_parameters() {
   static const std::vector<Parameter> kParameters = {
-      {"state", R"({"type":"string","examples":["ready","completed,aborted"]})",
+      {"state", kStatesSchema,
        "One state, or several separated by commas. `scheduled` alone is sorted by due time, `ready` alone in the order "
        "of "
        "claims, `running` alone by start; everything else newest first."},
-      {"queue", R"({"type":"string"})", "Only tasks of this queue."},
-      {"owner", R"({"type":"string","examples":["worker-7"]})",
+      {"queue", schema::kQueueName, "Only tasks of this queue."},
+      {"owner", R"({"$ref":"#/components/schemas/Name","examples":["worker-7"]})",
        "Only tasks of this owner; requires state=running, or created_from and created_before at most a day apart."},
       {"created_from", R"({"type":"string","format":"date-time"})", "Only tasks submitted at this time or later."},
       {"created_before", R"({"type":"string","format":"date-time"})", "Only tasks submitted before this time."},
       {"limit", R"({"type":"integer","minimum":1,"maximum":1000,"default":100})", "Maximum number of tasks in a page."},
-      {"cursor", R"({"type":"string"})", "`next` of the previous page; the other parameters must be the same."},
+      {"cursor", R"({"type":"string","minLength":1})",
+       "`next` of the previous page; the other parameters must be the same."},
   };
   return kParameters;
 }

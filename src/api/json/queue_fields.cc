@@ -9,8 +9,8 @@ constexpr std::array kSettingsRows = {
         "ageing_rate",
         R"({"type":"integer","description":"Points of priority that a ready task gains per second; 0 is strict priority"})")
         .required(),
-    written<&QueueSettings::retention>("retention",
-                                       R"({"type":"string","description":"How long finished tasks are kept"})")
+    written<&QueueSettings::retention>(
+        "retention", R"({"$ref":"#/components/schemas/Duration","description":"How long finished tasks are kept"})")
         .required(),
 };
 static_assert(kSettingsRows.size() == member_count<QueueSettings>(), "a member of QueueSettings has no row");
@@ -19,7 +19,7 @@ constexpr auto kSettingsNames = names_of(kSettingsRows);
 constexpr std::array kChangeRows = {
     accepted<&QueueChange::paused>("paused", schema::kBoolean),
     accepted<&QueueChange::ageing_rate>("ageing_rate", R"({"type":"integer","minimum":0,"maximum":1000000})"),
-    accepted<&QueueChange::retention>("retention", schema::kText),
+    accepted<&QueueChange::retention>("retention", schema::kDuration),
 };
 static_assert(kChangeRows.size() == member_count<QueueChange>(), "a member of QueueChange has no row");
 constexpr auto kChangeNames = names_of(kChangeRows);

@@ -72,5 +72,15 @@ TEST(TaskFields, ASchemaNamesWhatIsRequired) {
   EXPECT_THAT(keys_of(member_of(schema, "properties")), ElementsAreArray(kNewTaskFields.names));
 }
 
+TEST(TaskFields, ASchemaOfABodyAllowsNullForWhatMayBeLeftOut) {
+  const std::string task = schema_of("NewTask");
+  const std::string_view properties = member_of(task, "properties");
+  EXPECT_EQ(member_of(member_of(properties, "priority"), "type"), R"(["integer","null"])");
+  EXPECT_THAT(std::string(member_of(properties, "recurring")), ::testing::HasSubstr(R"({"type":"null"})"));
+  EXPECT_THAT(std::string(member_of(properties, "queue")), ::testing::Not(::testing::HasSubstr("null")));
+  EXPECT_EQ(schema::or_null(R"({"type":"string","maxLength":3})"), R"({"type":["string","null"],"maxLength":3})");
+  EXPECT_EQ(schema::or_null(schema::kAny), schema::kAny);
+}
+
 }  // namespace
 }  // namespace horae

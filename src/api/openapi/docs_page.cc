@@ -1,6 +1,45 @@
 #include "api/openapi/docs_page.h"
 
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "base/check.h"
+
 namespace horae {
+namespace {
+
+// What is between <name> and </name>, of which the page has one.
+std::string_view content_of(std::string_view page, std::string_view name) {
+  const std::string begin = fmt::format("<{}>", name);
+  const std::size_t from = page.find(begin);
+  const std::size_t to = page.find(fmt::format("</{}>", name));
+  HORAE_CHECK(from != std::string_view::npos && to != std::string_view::npos, "the page has its parts");
+  return page.substr(from + begin.size(), to - from - begin.size());
+}
+
+// "'sha256-...'"
+std::string source_hash(std::string_view text) {
+  constexpr std::size_t kHashBytes = 32;
+  constexpr std::size_t kBase64Bytes = 44;
+  std::array<unsigned char, kHashBytes> hash{};
+  std::array<unsigned char, kBase64Bytes + 1> base64{};  // with its NUL
+  const bool is_hashed = EVP_Digest(text.data(), text.size(), hash.data(), nullptr, EVP_sha256(), nullptr) == 1;
+  HORAE_CHECK(is_hashed, "SHA-256 works");
+  EVP_EncodeBlock(base64.data(), hash.data(), static_cast<int>(hash.size()));
+  return fmt::format("'sha256-{}'", std::string(base64.begin(), base64.end() - 1));
+}
+
+}  // namespace
+
+const std::string& docs_policy() {
+  static const std::string kPolicy = fmt::format(
+      "default-src 'none'; connect-src 'self'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'; "
+      "frame-ancestors 'none'",
+      source_hash(content_of(docs_page(), "script")), source_hash(content_of(docs_page(), "style")));
+  return kPolicy;
+}
 
 std::string_view docs_page() {
   return R"html(<!doctype html>

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "api/json/fields.h"
 #include "api/json/json_writer.h"
 #include "api/route.h"
 #include "base/version.h"
@@ -16,7 +17,9 @@ namespace {
 constexpr std::string_view kAbout =
     "A persistent, distributed task scheduler. Errors are problem details (RFC 9457); decide by `type`. In addition to "
     "the statuses of each route, a request that is not HTTP, too slow or too large gets 400, 408, 413, 414 or 431, one "
-    "from a page of another site 403, and a bug 500. Times are RFC 3339; durations are text such as 5s, 10ms or 1h30m.";
+    "from a page of another site 403, and a bug 500. In "
+    "bodies, null stands for an optional field that is left out. Times are RFC 3339; durations are text such as 5s, "
+    "10ms or 1h30m.";
 
 std::string reference(std::string_view schema) {
   return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
@@ -52,13 +55,19 @@ struct Place {
   std::string_view description;
 };
 
+std::string_view schema_in_path(std::string_view name) {
+  if (name == "id") return schema::kUuid;
+  if (name == "queue") return schema::kQueueName;
+  if (name == "key") return schema::kName;
+  return schema::kText;
+}
+
 // {id} and the like.
 std::vector<Place> places_in_path(std::string_view pattern) {
   std::vector<Place> places;
   for (std::size_t at = pattern.find('{'); at != std::string_view::npos; at = pattern.find('{', at + 1)) {
     const std::string name(pattern.substr(at + 1, pattern.find('}', at) - at - 1));
-    const std::string_view schema = name == "id" ? R"({"type":"string","format":"uuid"})" : R"({"type":"string"})";
-    places.push_back({"path", name, schema, ""});
+    places.push_back({"path", name, schema_in_path(name), ""});
   }
   return places;
 }
@@ -133,7 +142,7 @@ std::string make_document() {
   for (const NamedSchema& schema : openapi_schemas()) schemas.add_json(schema.name, schema.json);
   schemas.end();
   components.add_json("securitySchemes", R"({"token":{"type":"http","scheme":"bearer",
-      "description":"Not required from callers on the node's own machine, unless the setting http.require_token says so"}})");
+      "description":"Not required from callers on the node's own machine, unless the setting http.require_token says so, or they come through a proxy"}})");
   components.end();
   object.end();
   return out;

@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/event_stream.h"
 #include "api/explain.h"
+#include "api/json/fields.h"
 #include "api/json/json_writer.h"
 #include "api/json/task_json.h"
 #include "api/routes/routes.h"
@@ -47,8 +48,7 @@ void stream_events(Api& api, const CallPtr& call) {
   auto stream = std::make_shared<EventStream>(api.parts().events, api.parts().clock, node, std::move(*filter),
                                               last_seen(*call, node));
   stream->begin([responder = call->responder] { responder.resume(); });
-  call->stream({.content_type = "text/event-stream", .body = {}, .headers = {{"Cache-Control", "no-store"}}},
-               std::move(stream));
+  call->stream({.content_type = "text/event-stream", .body = {}}, std::move(stream));
 }
 
 // ---- Explanations ----
@@ -168,8 +168,8 @@ std::vector<Route> cluster_routes() {
        .summary = "Changes of tasks, as server-sent events. Some may be lost; `resync` says so",
        .access = Access::kRead,
        .parameters = {{"task", R"({"type":"string","format":"uuid"})", "Only events of this task."},
-                      {"queue", R"({"type":"string"})", "Only events of this queue."},
-                      {"after", R"({"type":"string","examples":["worker-7:123"]})",
+                      {"queue", schema::kQueueName, "Only events of this queue."},
+                      {"after", R"({"type":"string","minLength":1,"examples":["worker-7:123"]})",
                        "Resume after this event id, for clients that cannot send Last-Event-ID."}},
        .answers = {{200, "An endless stream of events", "text/event-stream"}, {503, "Too many streams are open"}},
        .handle = stream_events},

@@ -19,7 +19,7 @@ namespace {
 using CallPtr = std::shared_ptr<Call>;
 
 constexpr std::string_view kQueue = "tms";
-constexpr int kNewest = 1'000;  // tasks that GET /tasks returns
+constexpr int kNewest = 1'000;  // tasks that GET /tasks returns, or kMaxPageBytes of them
 constexpr int kMaxPages = 32;   // pages that it reads for them
 
 // These endpoints use 400, 404 and 500 only.
@@ -101,7 +101,7 @@ void answer_scheduled(Api& api, const CallPtr& call, TaskView view) {
     append_view(json, shown);
     call->answer(200, std::move(json));
   };
-  const bool taken = api.try_read([&api, answer, view]() mutable {
+  const bool taken = api.try_read(call, [&api, answer, view]() mutable {
     const auto found = api.parts().tasks.get(std::span(&view.id, 1));
     if (found.ok() && found->front()) view.start_at = found->front()->run_at;
     answer(view);
@@ -133,13 +133,17 @@ void schedule_task(Api& api, const CallPtr& call) {
 Result<std::vector<TaskView>> newest_tasks(TaskStore& tasks) {
   std::vector<TaskView> views;
   ListQuery query{.queue = std::string(kQueue), .limit = kNewest};
+  std::size_t bytes = 0;  // of commands, which are specs if they come from other clients
   for (int page = 0; page < kMaxPages; ++page) {
     const auto read = tasks.list(query);
     if (!read.ok()) return read.error();
-    for (const Task& task : read->tasks) views.push_back(view_of(task));
+    for (const Task& task : read->tasks) {
+      views.push_back(view_of(task));
+      bytes += views.back().command.size();
+    }
     query.cursor = read->next;
     query.limit = kNewest - static_cast<int>(views.size());
-    if (query.cursor.empty() || query.limit <= 0) break;
+    if (query.cursor.empty() || query.limit <= 0 || bytes >= kMaxPageBytes) break;
   }
   return views;
 }

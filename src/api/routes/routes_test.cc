@@ -124,7 +124,7 @@ TEST(TaskRoutes, ListsAreFilteredByState) {
   EXPECT_EQ(ids("cancelled"), (std::set<std::string>{cancelled}));
   EXPECT_EQ(ids("cancelled,aborted"), (std::set<std::string>{cancelled}));
   EXPECT_EQ(ids("ready,cancelled"), (std::set<std::string>{ready, cancelled}));
-  EXPECT_EQ(ids(""), (std::set<std::string>{ready, late, cancelled}));
+  EXPECT_EQ(ids("ready,scheduled,cancelled"), (std::set<std::string>{ready, late, cancelled}));
 }
 
 TEST(TaskRoutes, ACancelIsFinalAndKeepsItsReason) {
@@ -369,7 +369,7 @@ TEST(Routes, UnknownPathsAndMethodsAreRefusedWithAHint) {
   EXPECT_EQ(world.get("/v1/tasks/").status, 404);
   const auto method = world.call("DELETE", "/v1/tasks");
   EXPECT_EQ(method.status, 405);
-  EXPECT_EQ(method.headers.at("allow"), "POST, GET");
+  EXPECT_EQ(method.headers.at("allow"), "POST, GET, HEAD");
 }
 
 TEST(Routes, BodiesMustBeJson) {
@@ -394,8 +394,8 @@ TEST(Routes, BodiesMustBeJson) {
 
 TEST(Routes, QueriesAreChecked) {
   ApiWorld world;
-  for (const char* query : {"limit=x", "limit=1&limit=2", "colour=red", "state=done", "queue=%zz", "created_from=soon",
-                            "cursor=nonsense", "queue=%FF"}) {
+  for (const char* query : {"limit=x", "limit=1&limit=2", "colour=red", "state=done", "state=ready,", "queue=%zz",
+                            "created_from=soon", "cursor=nonsense", "queue=%FF"}) {
     const auto response = world.get(std::string("/v1/tasks?") + query);
     EXPECT_EQ(response.status, 400) << query;
     EXPECT_EQ(problem_of(response), "malformed") << query;

@@ -43,9 +43,11 @@ void submit_task(Api& api, const CallPtr& call) {
       .task = {.id = submission.task.id, .key = submission.task.key, .queue = submission.task.queue, .spec = {}},
       .new_id = submission.new_id});
   api.parts().combiner.submit(std::move(submission), [call, refusal](Result<SubmitOutcome> outcome) {
-    if (!outcome.ok()) return call->fail(outcome.error());
-    if (!was_stored(*outcome)) return call->fail(submit_error(*refusal, *outcome));
-    answer_submitted(*call, *outcome);
+    call->run([&] {
+      if (!outcome.ok()) return call->fail(outcome.error());
+      if (!was_stored(*outcome)) return call->fail(submit_error(*refusal, *outcome));
+      answer_submitted(*call, *outcome);
+    });
   });
 }
 
@@ -78,10 +80,12 @@ void submit_tasks(Api& api, const CallPtr& call) {
   auto submissions = batch->submissions;
   api.parts().combiner.submit(std::move(submissions),
                               [call, batch](const std::vector<Result<SubmitOutcome>>& outcomes) {
-                                if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-                                call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
-                                  append_submit_outcome(out, batch->submissions[index], outcomes[index]);
-                                }));
+                                call->run([&] {
+                                  if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
+                                  call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
+                                    append_submit_outcome(out, batch->submissions[index], outcomes[index]);
+                                  }));
+                                });
                               });
 }
 
@@ -168,7 +172,7 @@ void append_cancel_outcome(std::string& out, const CancelWish& wish, const Resul
 void cancel_tasks(Api& api, const CallPtr& call) {
   const auto items = read_batch(call->request.body, "ids", "reason");
   if (!items.ok()) return call->fail(items.error());
-  const auto reason = read_cancel_reason(call->request.body);
+  const auto reason = read_cancel_reason(call->request.body, "ids");
   if (!reason.ok()) return call->fail(reason.error());
   auto batch = std::make_shared<CancelBatch>();
   for (const std::string_view item : *items) {
@@ -178,10 +182,12 @@ void cancel_tasks(Api& api, const CallPtr& call) {
   }
   auto wishes = batch->wishes;
   api.parts().combiner.cancel(std::move(wishes), [call, batch](const auto& outcomes) {
-    if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-    call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
-      append_cancel_outcome(out, batch->wishes[index], outcomes[index]);
-    }));
+    call->run([&] {
+      if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
+      call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
+        append_cancel_outcome(out, batch->wishes[index], outcomes[index]);
+      }));
+    });
   });
 }
 

@@ -21,9 +21,7 @@ void make_token(Api& api, const CallPtr& call) {
   api.read(call, [&api, call, wish = *wish] {
     const auto made = create_token(api.parts().access, api.parts().random, wish);
     if (!made.ok()) return call->fail(made.error());
-    call->answer({.status = 201,
-                  .body = to_json(*made),
-                  .headers = {{"Location", "/v1/tokens/" + made->token.id}, {"Cache-Control", "no-store"}}});
+    call->answer({.status = 201, .body = to_json(*made), .headers = {{"Location", "/v1/tokens/" + made->token.id}}});
   });
 }
 
