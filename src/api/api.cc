@@ -60,6 +60,8 @@ std::optional<TaskId> task_of(const Call& call) {
   return id.ok() ? std::optional(*id) : std::nullopt;
 }
 
+constexpr std::string_view kRevoked = "this token was revoked, or its rights were changed, during the call";
+
 }  // namespace
 
 Api::Api(ApiParts parts, ApiOptions options)
@@ -161,7 +163,8 @@ void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
     const auto found = waits_.find(id);
     if (found == waits_.end()) return;
     found->second.ticket = ticket;
-    if (!is_ending_) return;
+    // The token may have been revoked between the gate and the entry in waits_, which end_revoked() reads.
+    if (!is_ending_ && is_current(found->second.call->principal)) return;
     ended = std::move(found->second);
     waits_.erase(found);
   }
@@ -184,6 +187,10 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
   }
   if (call->responder.is_gone()) return false;
   if (!given.ok()) {
+  if (!is_current(call->principal)) {
+    refuse(*call, wish, given);
+    return false;
+  }
     call->fail(given.error());
     return true;
   }
@@ -218,7 +225,18 @@ void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::
 }
 
 void Api::end_wait(const Wait& wait) {
-  switch (parts_.claimer.forget(wait.ticket)) {
+// The token was revoked while the claim was under way. The claimer releases what it leased, but not under a token that
+// the worker may repeat (see Claimer): here nobody will come for the tasks, so they are released as well.
+void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given) {
+  if (wish.once && given.ok()) release(wish, releases_of(wish.owner, *given), kRevoked);
+  call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+}
+
+  const auto forgotten = parts_.claimer.forget(wait.ticket);
+  if (forgotten != Claimer::Forgotten::kIsUnderWay && !is_current(wait.call->principal)) {
+    return wait.call->fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+  }
+  switch (forgotten) {
     case Claimer::Forgotten::kHeldNothing:
       return wait.call->answer(200, leased_tasks_json({}));
     case Claimer::Forgotten::kMayHoldTasks:
@@ -245,3 +263,17 @@ void Api::end_waits() {
 }
 
 }  // namespace horae
+void Api::end_revoked() {
+  std::vector<Wait> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waits_, [&](auto& entry) {
+      if (entry.second.ticket == 0 || is_current(entry.second.call->principal)) return false;  // set_ticket() checks
+      ended.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  for (const Wait& wait : ended) end_wait(wait);
+  parts_.events.wake_all();
+}
+

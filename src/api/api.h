@@ -74,6 +74,13 @@ class Api {
   void end_waits();
 
   // Finishes the reads that are queued or under way.
+  // The tokens have changed: answers the long polls, and ends the streams, of callers whose token was revoked or has
+  // other rights now. Tasks that are leased for such a caller in this moment are released. Thread-safe.
+  void end_revoked();
+
+  // See Gate::is_current(). Thread-safe.
+  bool is_current(const Principal& principal) const { return gate_.is_current(principal); }
+
   void stop();
 
   // The handler for an HttpServer.
@@ -109,6 +116,7 @@ class Api {
   void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
   const ApiParts parts_;
+  void refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given);
   const Gate gate_;
   RequestMeter requests_;
   LogRateLimiter refusals_{10};    // of admin calls

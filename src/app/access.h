@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ class NodeAccess final : public ChangeObserver {
 
   // Reads the tokens again if the store has another version of them, or is another database than the copy came from.
   void on_tick(const Tick& tick);
+  // `changed` is called, with no lock held, after each time that the tokens were read again. Set it before start().
+  void set_listener(std::function<void()> changed) { changed_ = std::move(changed); }
+
 
   // Reads the tokens again if one was created or revoked here.
   void on_changes(std::span<const Change> changes) override;
@@ -49,6 +53,7 @@ class NodeAccess final : public ChangeObserver {
   Logger log_;
   std::mutex refreshing_;
   TokenBook book_;
+  std::function<void()> changed_ = [] {};
   std::atomic<std::uint64_t> moves_ = 0;  // Tick::moves, when the copy was made
 };
 

@@ -38,6 +38,7 @@ class Node::Parts {
     observers_.add(peer_events_);  // before the engine: a task is shown ready before it is claimed
     observers_.add(engine_);
     observers_.add(access_);
+    access_.set_listener([this] { api_.end_revoked(); });
     engine_.set_listeners({.ticked = [this](const Tick& tick) { on_tick(tick); },
                            .received = [this](const std::vector<std::string>& events,
                                               bool lost) { peer_events_.receive(events, lost); }});

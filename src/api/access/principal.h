@@ -31,3 +31,6 @@ struct Principal {
 };
 
 }  // namespace horae
+// True if both have the same role and the same scope.
+bool have_same_rights(const Principal& a, const Principal& b);
+

@@ -41,5 +41,12 @@ std::shared_ptr<const TokenBook::Page> TokenBook::page() const {
   const std::lock_guard lock(mutex_);
   return page_;
 }
+bool TokenBook::is_current(const Principal& principal) const {
+  if (principal.token_id.empty()) return true;
+  const auto now = page();
+  const auto found = now->entries.find(principal.token_id);
+  return found != now->entries.end() && have_same_rights(found->second.principal, principal);
+}
+
 
 }  // namespace horae

@@ -31,6 +31,10 @@ class TokenBook {
   std::int64_t version() const { return page()->version; }
 
   bool is_empty() const { return page()->entries.empty(); }
+  // False once the token of this caller is revoked, or has another role or scope than it had when it was found. True of
+  // a caller without a token.
+  bool is_current(const Principal& principal) const;
+
 
  private:
   struct Entry {
