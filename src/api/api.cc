@@ -68,6 +68,7 @@ Api::Api(ApiParts parts, ApiOptions options)
     : parts_(std::move(parts)),
       gate_(parts_.gate, options.gate),
       requests_(parts_.metrics),
+      queue_gauges_(parts_.metrics),
       pool_(options.read_threads, options.max_waiting_reads) {}
 
 Api::~Api() { stop(); }
@@ -186,11 +187,11 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
     waits_.erase(id);
   }
   if (call->responder.is_gone()) return false;
-  if (!given.ok()) {
   if (!is_current(call->principal)) {
     refuse(*call, wish, given);
     return false;
   }
+  if (!given.ok()) {
     call->fail(given.error());
     return true;
   }
@@ -224,7 +225,6 @@ void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::
   parts_.combiner.settle(std::move(releases), [](const auto&) {});
 }
 
-void Api::end_wait(const Wait& wait) {
 // The token was revoked while the claim was under way. The claimer releases what it leased, but not under a token that
 // the worker may repeat (see Claimer): here nobody will come for the tasks, so they are released as well.
 void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given) {
@@ -232,6 +232,7 @@ void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vect
   call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
 }
 
+void Api::end_wait(const Wait& wait) {
   const auto forgotten = parts_.claimer.forget(wait.ticket);
   if (forgotten != Claimer::Forgotten::kIsUnderWay && !is_current(wait.call->principal)) {
     return wait.call->fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
@@ -262,7 +263,6 @@ void Api::end_waits() {
   for (const Wait& wait : ended) end_wait(wait);
 }
 
-}  // namespace horae
 void Api::end_revoked() {
   std::vector<Wait> ended;
   {
@@ -277,3 +277,4 @@ void Api::end_revoked() {
   parts_.events.wake_all();
 }
 
+}  // namespace horae

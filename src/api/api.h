@@ -24,6 +24,7 @@
 #include "engine/slots/dispatcher.h"
 #include "observe/event_ring.h"
 #include "observe/metrics.h"
+#include "observe/queue_gauges.h"
 #include "store/cluster_store.h"
 #include "store/combiner.h"
 #include "store/queue_store.h"
@@ -73,7 +74,6 @@ class Api {
   // Answers all long polls now, and later claims without waiting.
   void end_waits();
 
-  // Finishes the reads that are queued or under way.
   // The tokens have changed: answers the long polls, and ends the streams, of callers whose token was revoked or has
   // other rights now. Tasks that are leased for such a caller in this moment are released. Thread-safe.
   void end_revoked();
@@ -81,6 +81,7 @@ class Api {
   // See Gate::is_current(). Thread-safe.
   bool is_current(const Principal& principal) const { return gate_.is_current(principal); }
 
+  // Finishes the reads that are queued or under way.
   void stop();
 
   // The handler for an HttpServer.
@@ -88,6 +89,8 @@ class Api {
 
   // For the routes.
   const ApiParts& parts() const { return parts_; }
+
+  QueueGauges& queue_gauges() { return queue_gauges_; }
 
   // Runs `work` on a thread that may block on the store; answers 503 if too many reads are waiting.
   void read(const std::shared_ptr<Call>& call, std::function<void()> work);
@@ -113,12 +116,13 @@ class Api {
   void set_ticket(WaitId id, Claimer::Ticket ticket);
   void forget(WaitId id, Claimer::Ticket ticket);
   void end_wait(const Wait& wait);
+  void refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given);
   void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
   const ApiParts parts_;
-  void refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given);
   const Gate gate_;
   RequestMeter requests_;
+  QueueGauges queue_gauges_;
   LogRateLimiter refusals_{10};    // of admin calls
   LogRateLimiter failures_{10};    // 500
   LogRateLimiter unavailable_{1};  // 503

@@ -24,7 +24,7 @@ class Node::Parts {
         ids_(clock, random_),
         counts_(metrics_),
         store_(store, metrics_, clock, observers_),
-        access_(store_.tokens(), clock, config.rate_limit, log),
+        access_(store_.tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
         combiner_(store_.tasks(), config.combiner),
         engine_(store_, clock, random_, owner, log, config.engine, metrics_),
         peer_events_(events_, peer_link()),

@@ -18,7 +18,8 @@ inline constexpr std::string_view kSqliteMemory = "sqlite::memory:";
 // Opens the store and brings its schema to the newest version. The store's clock is `clock`, which must outlive it. A
 // lock file beside the database (PATH.lock) keeps a second node away (kConflict). kRefused if the database was written
 // by a newer Horae.
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock);
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock,
+                                                 std::size_t max_queues = kMaxQueues);
 
 // What open_sqlite_store() would do to the schema; done unless `dry_run`.
 Result<MigrationReport> migrate_sqlite(const std::string& url, bool dry_run);
