@@ -168,14 +168,14 @@ TEST_F(Nodes, EnforceRolesAndQueuesOfTokens) {
 // Without the end by the node, both calls would last for their 30 s.
 TEST_F(Nodes, WhatARevokedTokenHasOpenAtTheOtherNodeEnds) {
   const auto one = start();
-  const auto two = start();
+  const auto two = start({"--slots-count", "0"});  // only the worker of this test waits there
   wait_for_nodes({one.get(), two.get()}, 2);
   const NetResponse made = one->post("/v1/tokens", R"({"name":"worker","role":"work","queues":["mail"]})");
   ASSERT_EQ(made.status, 201) << made.body;
   const std::string token = text_in(made.body, "token");
   while (two->call("GET", "/v1/queues", "", token).status == 401) pause();
 
-  const std::vector<NetHeader> headers = {{"Authorization", "Bearer " + token}};
+  const std::vector<NetHeader> headers = {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}};
   std::promise<void> begun;
   auto streamed = std::async(std::launch::async, [&, url = two->url() + "/v1/events"] {
     bool is_first = true;
