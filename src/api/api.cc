@@ -77,6 +77,8 @@ std::shared_ptr<void> take_seat(const std::shared_ptr<CallerShare>& share) {
   return {share.get(), [share](void*) { share->waiting_calls.remove(1); }};
 }
 
+constexpr std::string_view kRevoked = "this token was revoked, or its rights were changed, during the call";
+
 }  // namespace
 
 Api::Api(ApiParts parts, ApiOptions options)
@@ -86,6 +88,7 @@ Api::Api(ApiParts parts, ApiOptions options)
       shares_(options.token),
       readiness_(parts_.queues, parts_.readiness, parts_.clock),
       requests_(parts_.metrics),
+      queue_gauges_(parts_.metrics),
       pool_(options.read_threads, options.max_waiting_reads) {}
 
 Api::~Api() { stop(); }
@@ -233,7 +236,8 @@ void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
     const auto found = waits_.find(id);
     if (found == waits_.end()) return;
     found->second.ticket = ticket;
-    if (!is_ending_) return;
+    // The token may have been revoked between the gate and the entry in waits_, which end_revoked() reads.
+    if (!is_ending_ && is_current(found->second.call->principal)) return;
     ended = std::move(found->second);
     waits_.erase(found);
   }
@@ -255,6 +259,10 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
     waits_.erase(id);
   }
   if (call->responder.is_gone()) return false;
+  if (!is_current(call->principal)) {
+    refuse(*call, wish, given);
+    return false;
+  }
   if (!given.ok()) {
     call->fail(given.error());
     return true;
@@ -291,8 +299,19 @@ void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::
   parts_.combiner.settle(std::move(releases), [](const auto&) {});
 }
 
+// The token was revoked while the claim was under way. The claimer releases what it leased, but not under a token that
+// the worker may repeat (see Claimer): here nobody will come for the tasks, so they are released as well.
+void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given) {
+  if (wish.once && given.ok()) release(wish, releases_of(wish.owner, *given), kRevoked);
+  call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+}
+
 void Api::end_wait(const Wait& wait) {
-  switch (parts_.claimer.forget(wait.ticket)) {
+  const auto forgotten = parts_.claimer.forget(wait.ticket);
+  if (forgotten != Claimer::Forgotten::kIsUnderWay && !is_current(wait.call->principal)) {
+    return wait.call->fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+  }
+  switch (forgotten) {
     case Claimer::Forgotten::kHeldNothing:
       return wait.call->answer(200, leased_tasks_json({}));
     case Claimer::Forgotten::kMayHoldTasks:
@@ -317,6 +336,20 @@ void Api::end_waits() {
     });
   }
   for (const Wait& wait : ended) end_wait(wait);
+}
+
+void Api::end_revoked() {
+  std::vector<Wait> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waits_, [&](auto& entry) {
+      if (entry.second.ticket == 0 || is_current(entry.second.call->principal)) return false;  // set_ticket() checks
+      ended.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  for (const Wait& wait : ended) end_wait(wait);
+  parts_.events.wake_all();
 }
 
 }  // namespace horae

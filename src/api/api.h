@@ -28,6 +28,7 @@
 #include "http/limits/admission.h"
 #include "observe/event_ring.h"
 #include "observe/metrics.h"
+#include "observe/queue_gauges.h"
 #include "store/cluster_store.h"
 #include "store/combiner.h"
 #include "store/queue_store.h"
@@ -78,6 +79,13 @@ class Api {
   // Answers all long polls now, and later claims without waiting.
   void end_waits();
 
+  // The tokens have changed: answers the long polls, and ends the streams, of callers whose token was revoked or has
+  // other rights now. Tasks that are leased for such a caller in this moment are released. Thread-safe.
+  void end_revoked();
+
+  // See Gate::is_current(). Thread-safe.
+  bool is_current(const Principal& principal) const { return gate_.is_current(principal); }
+
   // Finishes the reads that are queued or under way.
   void stop();
 
@@ -92,6 +100,7 @@ class Api {
 
   // For GET /readyz; something must run it once a second.
   Readiness& readiness() { return readiness_; }
+  QueueGauges& queue_gauges() { return queue_gauges_; }
 
   // Runs `work` on a thread that may block on the store; answers 503 if too many reads are waiting.
   void read(const std::shared_ptr<Call>& call, std::function<void()> work);
@@ -121,6 +130,7 @@ class Api {
   void set_ticket(WaitId id, Claimer::Ticket ticket);
   void forget(WaitId id, Claimer::Ticket ticket);
   void end_wait(const Wait& wait);
+  void refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given);
   void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
   const ApiParts parts_;
@@ -129,6 +139,7 @@ class Api {
   CallerShares shares_;
   Readiness readiness_;
   RequestMeter requests_;
+  QueueGauges queue_gauges_;
   LogRateLimiter refused_admin_{10};  // 4xx of admin calls
   LogRateLimiter refusals_{1};        // 401, 403 and 429 of other calls
   LogRateLimiter failures_{10};       // 500

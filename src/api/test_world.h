@@ -80,6 +80,9 @@ class ApiWorld final : private ChangeObserver {
   std::optional<Principal>& caller() { return caller_; }
   std::optional<Duration>& throttle() { return throttle_; }
 
+  // Takes the rights of all callers away that were admitted before; the API notices it with end_revoked().
+  void revoke() { is_revoked_ = true; }
+
   StoreGate& gate() { return gate_; }
   Store& store() { return *store_; }
   EventRing& events() { return observed_.events(); }
@@ -104,6 +107,7 @@ class ApiWorld final : private ChangeObserver {
   Changed changed_;
   std::optional<Principal> caller_;
   std::optional<Duration> throttle_;
+  std::atomic<bool> is_revoked_ = false;
   DispatcherStatus status_;
   std::unique_ptr<Store> store_;
   StoreGate gate_;

@@ -21,7 +21,7 @@ class Node::Parts {
         grace_(config.grace),
         ids_(clock, random_),
         observed_(store, clock, peer_link()),
-        access_(observed_.store().tokens(), clock, config.rate_limit, log),
+        access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
         combiner_(observed_.store().tasks(), config.combiner),
         engine_(observed_.store(), clock, random_, owner, log, config.engine, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
@@ -34,6 +34,7 @@ class Node::Parts {
             observed_.metrics()) {
     observed_.add(engine_);
     observed_.add(access_);
+    access_.set_listener([this] { api_.end_revoked(); });
     server_.set_admit([this](const HttpRequest& head) { return api_.admit(head); });
     readiness_.add(api_.readiness(), readiness_waker_);
     engine_.set_listeners({.ticked = [this](const Tick& tick) { on_tick(tick); },

@@ -211,9 +211,20 @@ std::vector<Setting> store_settings() {
       duration_setting(
           {.key = "upkeep.interval",
            .help = "Interval at which finished tasks are removed when their retention is over. The retention belongs "
-                   "to the queue (7 days by default): horae queue set QUEUE --retention 24h.",
+                   "to the queue (7 days by default): horae queue set QUEUE --retention 24h. Queues that were never "
+                   "configured and hold nothing are removed as well, an hour after they were made at the earliest.",
            .seeds = "Scylla: clean-up by the monitor"},
           {seconds(1), hours(24)}, {[](Config& c) -> Duration& { return c.engine.upkeep_interval; }}),
+      number_setting({.key = "queues.max",
+                      .help = "Maximum of queues in the store; a task for one more is refused with 429. Give all nodes "
+                              "of a cluster the same value."},
+                     {1, 100'000}, [](Config& c) -> std::size_t& { return c.max_queues; }),
+      number_setting(
+          {.key = "queues.max_per_token",
+           .help = "Maximum of queues that one token may create by submitting tasks, for each pattern of its "
+                   "queues; beyond it, a task for a new queue is refused with 429. Queues that were removed "
+                   "no longer count. Tokens with the role admin have no such limit."},
+          {0, 100'000}, [](Config& c) -> std::size_t& { return c.max_queues_of_token; }),
       number_setting(
           {.key = "combiner.max_pending",
            .help = "Maximum of submits, settles, cancels and claims that are under way; further ones get 429."},

@@ -94,8 +94,8 @@ class Combiner {
   void claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done);
 
   // Settlements and a claim that arrive together, and get one answer when both have theirs. They share a commit unless
-  // one of them has to wait for a later round: the batch is full, or another settlement names the same attempt. Each
-  // has its own outcome: a claim that fails loses no settlement.
+  // one of them has to wait for a later round because the batch is full. Each has its own outcome: a claim that fails
+  // loses no settlement.
   void exchange(std::vector<Settlement> settlements, ClaimWish wish, std::function<void(Exchanged)> done);
 
   // The same, waiting for the answer.

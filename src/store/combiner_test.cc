@@ -404,15 +404,6 @@ TEST(Combiner, LosesNoSettlementWhenTheClaimOfAnExchangeFails) {
   EXPECT_THAT(asked.answers, ElementsAre("settled because of w"));
 }
 
-TEST(Combiner, AnswersAnExchangeOnceWhenItsAttemptIsNamedTwice) {
-  World world;
-  world.hold();
-  const Asked asked(world, {settlement(1, 1, "x"), settlement(1, 1, "y")}, "w");
-  world.finish();
-  EXPECT_THAT(world.calls(), ElementsAre("exchange settle x claim w", "settle y"));
-  EXPECT_THAT(asked.answers, ElementsAre("settled settled leased w"));
-}
-
 TEST(Combiner, RefusesAnExchangeAsAWholeBeyondTheLimit) {
   World world({.max_pending = 2});
   world.hold();

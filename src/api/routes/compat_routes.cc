@@ -122,10 +122,11 @@ void schedule_task(Api& api, const CallPtr& call) {
                       .start_at = task->run_at.value_or(api.parts().clock.wall_now()),
                       .recurring = task->recurring,
                       .command = command_of(task->spec)};
-  api.parts().combiner.submit({.task = std::move(*task), .new_id = view.id},
+  api.parts().combiner.submit({.task = std::move(*task), .new_id = view.id, .allowance = call->principal.allowance},
                               [&api, call, view](Result<SubmitOutcome> outcome) {
                                 if (!outcome.ok()) return fail(*call, outcome.error());
-                                if (outcome->kind == SubmitOutcome::Kind::kOverLimit) {
+                                using Kind = SubmitOutcome::Kind;
+                                if (outcome->kind == Kind::kOverLimit || outcome->kind == Kind::kOverAllowance) {
                                   return fail(*call, {ErrorCode::kOverLimit, "the limit of queues is reached"});
                                 }
                                 answer_scheduled(api, call, view);

@@ -37,11 +37,13 @@ void submit_task(Api& api, const CallPtr& call) {
   auto task = read_new_task(call->request.body);
   if (!task.ok()) return call->fail(task.error());
   if (auto allowed = call->check_scope(task->queue); !allowed.ok()) return call->fail(allowed.error());
-  Submission submission{.task = std::move(*task), .new_id = api.parts().ids.next()};
+  Submission submission{
+      .task = std::move(*task), .new_id = api.parts().ids.next(), .allowance = call->principal.allowance};
   // Keeps only the fields that a refusal needs: the spec may be large.
   auto refusal = std::make_shared<Submission>(Submission{
       .task = {.id = submission.task.id, .key = submission.task.key, .queue = submission.task.queue, .spec = {}},
-      .new_id = submission.new_id});
+      .new_id = submission.new_id,
+      .allowance = submission.allowance});
   api.parts().combiner.submit(std::move(submission), [call, refusal](Result<SubmitOutcome> outcome) {
     call->run([&] {
       if (!outcome.ok()) return call->fail(outcome.error());
@@ -79,7 +81,8 @@ void submit_tasks(Api& api, const CallPtr& call) {
       continue;
     }
     batch->answer.add_taken();
-    batch->submissions.push_back({.task = std::move(*task), .new_id = api.parts().ids.next()});
+    batch->submissions.push_back(
+        {.task = std::move(*task), .new_id = api.parts().ids.next(), .allowance = call->principal.allowance});
   }
   auto submissions = batch->submissions;
   api.parts().combiner.submit(std::move(submissions),

@@ -168,8 +168,10 @@ void Lives::note_late_results(const Life& life, std::span<const LateResult> resu
       ++omitted;
       continue;
     }
-    append_late_.run(life.number, place, HistoryKind::kLateResult, result->attempt, result->owner, now, result->detail,
-                     assignment, HistoryKind::kAssignment, life.attempt, life.owner.value_or(""), life.started_at);
+    const int rows = append_late_.run_any(life.number, place, HistoryKind::kLateResult, result->attempt, result->owner,
+                                          now, result->detail, assignment, HistoryKind::kAssignment, life.attempt,
+                                          life.owner.value_or(""), life.started_at);
+    append_late_.expect_one(assignment == 0 ? rows : rows - 1);
     assignment = 0;
   }
   if (omitted > 0) count_omitted_.run(omitted, life.number);
@@ -177,7 +179,7 @@ void Lives::note_late_results(const Life& life, std::span<const LateResult> resu
 
 // The common case in one statement. False, and nothing is written, if the result is noted already or the trail may be full.
 bool Lives::note_only_late_result(const Life& life, const LateResult& result, Instant now) {
-  return note_late_.run(life.number, HistoryKind::kLateResult, result.attempt, result.owner, now, result.detail,
+  return note_late_.run_any(life.number, HistoryKind::kLateResult, result.attempt, result.owner, now, result.detail,
                         HistoryKind::kAssignment, life.attempt, life.owner.value_or(""), life.started_at,
                         kTrailRows) > 0;
 }
@@ -190,7 +192,7 @@ int Lives::drop_old(std::int64_t number, const std::vector<TrailRow>& old, const
     entries += old[i].entries();
     last = old[i].place;
   }
-  if (entries > 0) drop_trail_.run(number, old[surplus.begin].place, last);
+  if (entries > 0) drop_trail_.run_any(number, old[surplus.begin].place, last);
   return entries;
 }
 
