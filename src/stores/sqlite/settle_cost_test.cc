@@ -103,7 +103,7 @@ class SettleCost : public ::testing::Test {
   UuidSource ids_{clock_, random_};
   int statements_ = 0;
   std::shared_ptr<Connection> connection_ = connect();
-  Writer writer_{connection_, clock_};
+  Writer writer_{connection_, clock_, kMaxQueues};
   Lives lives_{writer_};
   Submitter submitter_{writer_};
   Claimer claimer_{writer_};
