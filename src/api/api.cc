@@ -53,6 +53,10 @@ std::optional<Problem> fault_of(const Call& call) {
   return std::nullopt;
 }
 
+std::string token_of(const Call& call) { return call.principal.token_id.empty() ? "none" : call.principal.token_id; }
+
+bool is_refusal_of_the_gate(int status) { return status == 401 || status == 403 || status == 429; }
+
 // The task that the path names.
 std::optional<TaskId> task_of(const Call& call) {
   if (call.route->pattern.find("{id}") == std::string_view::npos) return std::nullopt;
@@ -64,7 +68,8 @@ std::optional<TaskId> task_of(const Call& call) {
 
 Api::Api(ApiParts parts, ApiOptions options)
     : parts_(std::move(parts)),
-      gate_(parts_.gate, options.gate),
+      guesses_(parts_.clock, parts_.metrics),
+      gate_(gate_parts(parts_, guesses_), options.gate),
       requests_(parts_.metrics),
       pool_(options.read_threads, options.max_waiting_reads) {}
 
@@ -83,7 +88,11 @@ void Api::handle(HttpRequest request, const Responder& responder) {
                                                 .arguments = std::move(match.arguments)});
   call->on_answer = [this, begun = parts_.clock.now(), answered = call.get()](int status, std::string_view reason) {
     requests_.record(*answered->route, status, parts_.clock.now() - begun);
-    if (answered->route->access == Access::kAdmin) audit(*answered, status);
+    if (answered->route->access == Access::kAdmin) {
+      audit(*answered, status);
+    } else if (is_refusal_of_the_gate(status)) {
+      log_refusal(*answered, status, reason);
+    }
     if (status >= 500) log_failure(*answered, status, reason);
   };
   Gate::Decision decision = gate_.decide(call->request, match.route->access);
@@ -98,21 +107,41 @@ void Api::handle(HttpRequest request, const Responder& responder) {
   match.route->handle(*this, call);
 }
 
-// Logs each admin call, also those that are refused; refusals are rate-limited, because any caller can cause them.
+GateParts Api::gate_parts(const ApiParts& parts, GuessLimit& guesses) {
+  GateParts with_limit = parts.gate;
+  with_limit.guesses = &guesses;
+  return with_limit;
+}
+
+// Logs each admin call that changed something; of those that were refused, for whatever reason, a sample and a count,
+// because any caller can cause them.
 void Api::audit(const Call& call, int status) {
   Logger log = parts_.log;
-  if (status == 401 || status == 403 || status == 429) {
-    const auto suppressed = refusals_.next(parts_.clock.now());
+  if (status >= 400 && status < 500) {
+    const auto suppressed = refused_admin_.next(parts_.clock.now());
     if (!suppressed) return;
     log = log.with({{"suppressed", *suppressed}});
   }
-  const std::string& token = call.principal.token_id;
   log.info("audit", {{"call", std::string(call.route->name)},
                      {"path", call.request.path},
-                     {"token", token.empty() ? "none" : token},
+                     {"token", token_of(call)},
                      {"peer", call.request.peer},
                      {"status", status},
                      {"request", call.request.id}});
+}
+
+// Calls that are not for admins and were refused for their token: a sample and a count.
+void Api::log_refusal(const Call& call, int status, std::string_view reason) {
+  const auto suppressed = refusals_.next(parts_.clock.now());
+  if (!suppressed) return;
+  parts_.log.info("a call was refused", {{"call", std::string(call.route->name)},
+                                         {"path", call.request.path},
+                                         {"token", token_of(call)},
+                                         {"peer", call.request.peer},
+                                         {"status", status},
+                                         {"reason", reason},
+                                         {"request", call.request.id},
+                                         {"suppressed", *suppressed}});
 }
 
 // While the store is unavailable every call gets 503, so that is logged once a second.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/access/gate.h"
+#include "api/access/guess_limit.h"
 #include "api/json/bodies.h"
 #include "api/read_pool.h"
 #include "api/request_meter.h"
@@ -98,7 +99,9 @@ class Api {
   };
   using WaitId = std::uint64_t;
 
+  static GateParts gate_parts(const ApiParts& parts, GuessLimit& guesses);
   void audit(const Call& call, int status);
+  void log_refusal(const Call& call, int status, std::string_view reason);
   void log_failure(const Call& call, int status, std::string_view reason);
   bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                Result<std::vector<LeasedTask>> given);
@@ -109,11 +112,13 @@ class Api {
   void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
   const ApiParts parts_;
+  GuessLimit guesses_;
   const Gate gate_;
   RequestMeter requests_;
-  LogRateLimiter refusals_{10};    // of admin calls
-  LogRateLimiter failures_{10};    // 500
-  LogRateLimiter unavailable_{1};  // 503
+  LogRateLimiter refused_admin_{10};  // 4xx of admin calls
+  LogRateLimiter refusals_{1};        // 401, 403 and 429 of other calls
+  LogRateLimiter failures_{10};       // 500
+  LogRateLimiter unavailable_{1};     // 503
   ReadPool pool_;
 
   std::mutex mutex_;

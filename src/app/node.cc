@@ -91,6 +91,7 @@ class Node::Parts {
   static ApiOptions with_gate(const Config& config) {
     ApiOptions options = config.api;
     options.gate.require_token = options.gate.require_token || config.http.plaintext_behind_proxy;
+    options.gate.peers_are_callers = !config.http.plaintext_behind_proxy;
     return options;
   }
 

@@ -66,6 +66,10 @@ Error unknown_store(const std::string& url) {
           fmt::format("store '{}': give sqlite:PATH or postgresql://USER@HOST/DATABASE", without_password(url))};
 }
 
+std::optional<std::string> store_warning(const std::string& url) {
+  return url.starts_with(kSqliteScheme) ? sqlite_warning(url) : std::nullopt;
+}
+
 std::string without_password(const std::string& url) { return without_option(without_user_password(url)); }
 
 }  // namespace horae

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -20,6 +21,9 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url, const Clock& c
 
 // kMalformed: Horae supports no store of this kind.
 Error unknown_store(const std::string& url);
+
+// What the log should say about the place of this store although it is accepted; nothing if all is well.
+std::optional<std::string> store_warning(const std::string& url);
 
 // For logs and messages: every part of the URL that may be a password is masked, in doubt too much.
 std::string without_password(const std::string& url);

@@ -123,6 +123,7 @@ Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& cl
   if (config.http.plaintext_behind_proxy) {
     log.warn("http.plaintext_behind_proxy: this node serves other machines without TLS; a proxy must encrypt");
   }
+  if (const auto warning = store_warning(config.store)) log.warn(*warning);
   Node node(store, clock, config, *owner, log);
   if (auto started = node.start(); !started.ok()) return started.error();
   out << greeting({.owner = *owner,

@@ -5,8 +5,11 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <ostream>
 
+#include "base/quote.h"
+#include "base/utf8.h"
 #include "base/version.h"
 #include "cli/command_tree.h"
 
@@ -93,6 +96,12 @@ int run(const std::vector<std::string>& arguments, Context& context) {
   add_all_commands(app, context);
   if (!arguments.empty() && arguments.front() == kCompleteWord) {
     return print_candidates(app, {arguments.begin() + 1, arguments.end()}, context.console);
+  }
+  // What is sent to a node is JSON in UTF-8, in which other bytes would all become the same replacement character.
+  if (const auto bad = std::ranges::find_if_not(arguments, is_text); bad != arguments.end()) {
+    context.console.err << fmt::format("horae: argument {}: {} is not UTF-8; give text in UTF-8\n",
+                                       bad - arguments.begin() + 1, quote(*bad));
+    return kMisused;
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 expects

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/access/guess_limit.h"
 #include "api/access/principal.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -16,13 +17,18 @@ namespace horae {
 
 struct GateOptions {
   bool require_token = false;  // also from callers on this machine
+
+  // Whether the address of a peer is that of its caller, and not that of a proxy, which all callers share: guesses of
+  // one caller must not slow the calls of another.
+  bool peers_are_callers = true;
 };
 
-// What the gate depends on. Either may be null: then there are no tokens, or no limits.
+// What the gate depends on. Each may be null: then there are no tokens, or no limits.
 struct GateParts {
   std::function<std::optional<Principal>(std::string_view secret)> find_token = {};
   std::function<std::optional<Duration>(const std::string& token_id)> throttle =
-      {};  // how long to wait; nothing: go on
+      {};                         // how long to wait; nothing: go on
+  GuessLimit* guesses = nullptr;  // outlives the gate
 };
 
 // Thread-safe.
@@ -39,6 +45,7 @@ class Gate {
 
  private:
   Result<Principal> identify(const HttpRequest& request) const;
+  std::optional<Duration> wait_of_a_guesser(const HttpRequest& request) const;
 
   const GateParts parts_;
   const GateOptions options_;

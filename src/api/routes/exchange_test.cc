@@ -13,9 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::string_view kToken = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
+constexpr std::string_view kClaimToken = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
 
-std::string claim_part(std::string_view token = kToken, int max = 1) {
+std::string claim_part(std::string_view token = kClaimToken, int max = 1) {
   return fmt::format(R"("claim":{{"queues":["mail"],"max":{},"token":"{}"}})", max, token);
 }
 

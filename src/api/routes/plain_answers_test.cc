@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::string_view kId = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
+constexpr std::string_view kSentId = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
 
 std::string detail_of(const TestResponse& response) { return text_of(response.body, "detail"); }
 
@@ -42,10 +42,10 @@ TEST(Settle, RefusesAProgressOutsideOfZeroToOne) {
 
 TEST(Batches, NameTheItemThatTheyRefuse) {
   ApiWorld world;
-  const std::string settled = fmt::format(R"({{"settlements":[{{"event":"explode","id":"{}","attempt":1}}]}})", kId);
-  EXPECT_EQ(text_of(items_of(world.post("/v1/settle", settled).body, "outcomes")[0], "id"), kId);
-  const std::string submitted = fmt::format(R"({{"tasks":[{{"id":"{}","queue":"mail","spec":1,"priority":999}}]}})", kId);
-  EXPECT_EQ(text_of(items_of(world.post("/v1/tasks/batch", submitted).body, "outcomes")[0], "id"), kId);
+  const std::string settled = fmt::format(R"({{"settlements":[{{"event":"explode","id":"{}","attempt":1}}]}})", kSentId);
+  EXPECT_EQ(text_of(items_of(world.post("/v1/settle", settled).body, "outcomes")[0], "id"), kSentId);
+  const std::string submitted = fmt::format(R"({{"tasks":[{{"id":"{}","queue":"mail","spec":1,"priority":999}}]}})", kSentId);
+  EXPECT_EQ(text_of(items_of(world.post("/v1/tasks/batch", submitted).body, "outcomes")[0], "id"), kSentId);
   const auto nameless = world.post("/v1/settle", R"({"settlements":[{"event":"explode","id":"x"},7]})");
   for (const std::string& outcome : items_of(nameless.body, "outcomes")) EXPECT_EQ(member(outcome, "id"), "null");
 }

@@ -11,6 +11,7 @@
 #include "stores/sqlite/database_lock.h"
 #include "stores/sqlite/messages.h"
 #include "stores/sqlite/migrations.h"
+#include "stores/sqlite/private_files.h"
 #include "stores/sqlite/queues.h"
 #include "stores/sqlite/reader.h"
 #include "stores/sqlite/settle.h"
@@ -138,20 +139,37 @@ Result<std::string> path_of(const std::string& url) {
 
 Result<std::optional<DatabaseLock>> take_lock(const std::string& url, const std::string& path) {
   if (url == kSqliteMemory) return std::optional<DatabaseLock>();
+  if (auto checked = check_place(path); !checked.ok()) return checked.error();
   auto lock = DatabaseLock::take(path);
   if (!lock.ok()) return lock.error();
   return std::optional<DatabaseLock>(std::move(*lock));
 }
 
+// The connection that writes. The files are made private after the database was opened, so that a file which is no
+// database is left as it is; what is new is private from the beginning.
+Result<std::shared_ptr<Connection>> connect_writer(const std::string& url, const std::string& path) {
+  if (url == kSqliteMemory) return connect(path, false);
+  if (auto created = create_private(path); !created.ok()) return created.error();
+  auto connection = connect(path, false);
+  if (!connection.ok()) return connection;
+  if (auto made = make_private(path); !made.ok()) return made.error();
+  return connection;
+}
+
 }  // namespace
 }  // namespace sqlite
+
+std::optional<std::string> sqlite_warning(const std::string& url) {
+  const auto path = sqlite::path_of(url);
+  return path.ok() && url != kSqliteMemory ? sqlite::folder_warning(*path) : std::nullopt;
+}
 
 Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock) {
   const auto path = sqlite::path_of(url);
   if (!path.ok()) return path.error();
   auto lock = sqlite::take_lock(url, *path);
   if (!lock.ok()) return lock.error();
-  auto writer = sqlite::connect(*path, false);
+  auto writer = sqlite::connect_writer(url, *path);
   if (!writer.ok()) return writer.error();
   if (auto migrated = sqlite::migrate_database(*(*writer)->database, false); !migrated.ok()) return migrated.error();
   auto reader = url == kSqliteMemory ? writer : sqlite::connect(*path, true);
@@ -173,7 +191,7 @@ Result<MigrationReport> migrate_sqlite(const std::string& url, bool dry_run) {
   if (!path.ok()) return path.error();
   const auto lock = sqlite::take_lock(url, *path);
   if (!lock.ok()) return lock.error();
-  const auto connection = sqlite::connect(*path, false);
+  const auto connection = sqlite::connect_writer(url, *path);
   if (!connection.ok()) return connection.error();
   return sqlite::migrate_database(*(*connection)->database, dry_run);
 }
