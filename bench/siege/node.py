@@ -45,11 +45,11 @@ class Node:
         printed = subprocess.run([*command, *more], check=True, capture_output=True, text=True).stdout
         return re.search(r"horae_t\S+", printed).group(0)
 
-    def limit_memory(self):
+    def limit_memory(self, limit=MEMORY_LIMIT):
         """Lets the node allocate what a limit of resident memory would allow: it may not use its stacks as a whole."""
         size, resident = self.status("VmData"), self.status("VmRSS")
-        limit = size - resident + MEMORY_LIMIT
-        resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (limit, limit))
+        most = size - resident + limit
+        resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (most, most))
 
     def status(self, name):
         """A size in bytes of /proc/PID/status; 0 after the end of the node."""

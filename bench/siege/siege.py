@@ -18,7 +18,7 @@ import tempfile
 
 from attack import Plan, attack
 from client import CALL_S, prepare
-from node import Node
+from node import MEMORY_LIMIT, Node
 
 WHOLE = {"unread_lists": 900, "unread_claims": 100, "unread_pages": 1000, "bodies": 750, "stranger_bodies": 750,
          "heads": 1000, "idle": 1500, "streams": 1000, "waits": 1000, "readyz": 1000, "guesses": 1000}
@@ -51,11 +51,11 @@ def describe(plan, outcome):
           f"calls: p50 {percentile(times, 0.5):.1f} ms, longest {max(times, default=0):.1f} ms")
 
 
-def besiege(node, plan, has_limit):
-    """Attacks the node; the figures by their names."""
+def besiege(node, plan, memory_limit):
+    """Attacks the node; the figures by their names. A limit of 0 is none."""
     prepare(node)
-    if has_limit:
-        node.limit_memory()
+    if memory_limit:
+        node.limit_memory(memory_limit)
     outcome = attack(node, plan)
     describe(plan, outcome)
     if not node.is_alive():
@@ -77,8 +77,9 @@ def read_arguments():
     parser.add_argument("--only", type=numbers)
     parser.add_argument("--calls", type=int)
     parser.add_argument("--peers", type=int, default=Plan._field_defaults["peers"])
-    parser.add_argument("--no-memory-limit", dest="has_limit", action="store_false",
-                        help="for a program with a sanitizer, which needs more; does not judge its memory either")
+    parser.add_argument("--memory-mib", type=int, default=MEMORY_LIMIT >> 20,
+                        help="a small limit makes allocations fail; 0, for a program with a sanitizer, is none, and then "
+                             "its memory is not judged")
     return parser.parse_args()
 
 
@@ -91,14 +92,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         node = Node(arguments.program, folder)
         try:
-            figures = besiege(node, plan, arguments.has_limit)
+            figures = besiege(node, plan, arguments.memory_mib << 20)
             was_alive = node.is_alive()
         finally:
             node.stop()
     for name, value in figures.items():
         print(f"result {name} {value:.0f}" if name == "siege.refused" else f"result {name} {value:.2f}")
     judged = [name for name in BARS if not (arguments.short and name in DURATIONS)
-              and (arguments.has_limit or name != "siege.rss_mb")]
+              and (arguments.memory_mib or name != "siege.rss_mb")]
     missed = ([] if was_alive else ["the node ended"]) + [name for name in judged if figures[name] > BARS[name]]
     if missed:
         sys.exit(f"missed: {', '.join(missed)}")

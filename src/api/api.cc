@@ -64,13 +64,31 @@ std::optional<TaskId> task_of(const Call& call) {
   return id.ok() ? std::optional(*id) : std::nullopt;
 }
 
+// What the gate said of a request when its head had arrived.
+struct Admitted {
+  RouteMatch match;
+  Gate::Decision decision;
+  std::shared_ptr<CallerShare> share;
+};
+
+// A place in the waiting calls of a share, until it is released. Null if there is none.
+std::shared_ptr<void> take_seat(const std::shared_ptr<CallerShare>& share) {
+  if (!share->waiting_calls.try_add(1)) return nullptr;
+  return {share.get(), [share](void*) { share->waiting_calls.remove(1); }};
+}
+
+constexpr std::string_view kRevoked = "this token was revoked, or its rights were changed, during the call";
+
 }  // namespace
 
 Api::Api(ApiParts parts, ApiOptions options)
     : parts_(std::move(parts)),
       guesses_(parts_.clock, parts_.metrics),
       gate_(gate_parts(parts_, guesses_), options.gate),
+      shares_(options.token),
+      readiness_(parts_.queues, parts_.readiness, parts_.clock),
       requests_(parts_.metrics),
+      queue_gauges_(parts_.metrics),
       pool_(options.read_threads, options.max_waiting_reads) {}
 
 Api::~Api() { stop(); }
@@ -79,13 +97,30 @@ void Api::start() { pool_.start(); }
 
 void Api::stop() { pool_.stop(); }
 
+// The body of a stranger is not read, and neither is that of a caller without the right.
+Admission Api::admit(const HttpRequest& head) {
+  RouteMatch match = find_route(head.method, head.path);
+  const bool is_open = match.route == nullptr || match.route->access == Access::kOpen;
+  Gate::Decision decision = match.route == nullptr ? Gate::Decision() : gate_.decide(head, match.route->access);
+  const bool is_refused = decision.refusal.has_value();
+  const bool is_known = is_open ? gate_.knows(head) : !is_refused || !decision.principal.token_id.empty();
+  auto share = shares_.of(decision.principal.token_id);
+  return {.is_known = is_known,
+          .reads_body = is_known && !is_refused,
+          .share = share,
+          .admitted = std::make_shared<Admitted>(Admitted{std::move(match), std::move(decision), std::move(share)})};
+}
+
 void Api::handle(HttpRequest request, const Responder& responder) {
-  RouteMatch match = find_route(request.method, request.path);
+  if (!request.admitted) request.admitted = admit(request).admitted;
+  const auto admitted = std::static_pointer_cast<Admitted>(std::exchange(request.admitted, nullptr));
+  RouteMatch& match = admitted->match;
   if (match.route == nullptr) return responder.answer(no_route(match, request));
   const auto call = std::make_shared<Call>(Call{.request = std::move(request),
                                                 .responder = responder,
                                                 .route = match.route,
-                                                .arguments = std::move(match.arguments)});
+                                                .arguments = std::move(match.arguments),
+                                                .share = admitted->share});
   call->on_answer = [this, begun = parts_.clock.now(), answered = call.get()](int status, std::string_view reason) {
     requests_.record(*answered->route, status, parts_.clock.now() - begun);
     if (answered->route->access == Access::kAdmin) {
@@ -95,7 +130,7 @@ void Api::handle(HttpRequest request, const Responder& responder) {
     }
     if (status >= 500) log_failure(*answered, status, reason);
   };
-  Gate::Decision decision = gate_.decide(call->request, match.route->access);
+  Gate::Decision& decision = admitted->decision;
   call->principal = std::move(decision.principal);
   if (decision.refusal) return call->fail(std::move(*decision.refusal));
   if (match.is_malformed)
@@ -158,20 +193,31 @@ void Api::log_failure(const Call& call, int status, std::string_view reason) {
 }
 
 void Api::read(const std::shared_ptr<Call>& call, std::function<void()> work) {
-  if (pool_.try_run(std::move(work))) return;
+  if (try_read(call, std::move(work))) return;
   call->fail(problem_kind("busy"), "too many reads are waiting for the store; retry later");
+}
+
+bool Api::try_read(const std::shared_ptr<Call>& call, std::function<void()> work) {
+  return pool_.try_run(call->principal.token_id, [call, work = std::move(work)] { call->run(work); });
 }
 
 // ---- Long polls ----
 
 void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim) {
   Duration wait = claim.wait;
+  std::shared_ptr<void> seat;
+  if (wait > Duration::zero() && call->share && !(seat = take_seat(call->share))) {
+    return call->fail(problem_kind("over_limit"),
+                      fmt::format("token {} has {} claims waiting, the limit of one token; end one, or claim without "
+                                  "a wait",
+                                  call->principal.token_id, call->share->waiting_calls.limit()));
+  }
   WaitId id = 0;
   {
     const std::lock_guard lock(mutex_);
     id = next_wait_++;
     if (is_ending_) wait = Duration::zero();
-    waits_[id] = {.call = call};
+    waits_[id] = {.call = call, .seat = std::move(seat)};
   }
   const MonotonicTime deadline = parts_.clock.now() + wait;
   const Claimer::Ticket ticket =
@@ -190,7 +236,8 @@ void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
     const auto found = waits_.find(id);
     if (found == waits_.end()) return;
     found->second.ticket = ticket;
-    if (!is_ending_) return;
+    // The token may have been revoked between the gate and the entry in waits_, which end_revoked() reads.
+    if (!is_ending_ && is_current(found->second.call->principal)) return;
     ended = std::move(found->second);
     waits_.erase(found);
   }
@@ -212,21 +259,27 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
     waits_.erase(id);
   }
   if (call->responder.is_gone()) return false;
+  if (!is_current(call->principal)) {
+    refuse(*call, wish, given);
+    return false;
+  }
   if (!given.ok()) {
     call->fail(given.error());
     return true;
   }
+  return call->run([&] { answer_claim(call, wish, std::move(*given)); });
+}
+
+void Api::answer_claim(const std::shared_ptr<Call>& call, const ClaimWish& wish, std::vector<LeasedTask> given) {
   if (wish.once) {
-    deliver_once(*call, std::move(*given));
-    return true;
+    return deliver_once(*call, std::move(given));
   }
-  const std::vector<LeasedTask> surplus = take_surplus(*given);
+  const std::vector<LeasedTask> surplus = take_surplus(given);
   release(wish, releases_of(wish.owner, surplus), "they exceed the size of one answer");
-  call->answer({.body = leased_tasks_json(*given)},
-               [this, wish, releases = releases_of(wish.owner, *given)](bool was_sent) {
-                 if (!was_sent) release(wish, releases, "the worker disconnected before it received them");
+  call->answer({.body = leased_tasks_json(given)},
+               [this, wish, releases = releases_of(wish.owner, given)](bool was_sent) {
+                 if (!was_sent) release(wish, releases, "the worker could not receive them");
                });
-  return true;
 }
 
 // Releases nothing, neither tasks that do not fit nor those that could not be sent: the worker may have repeated the
@@ -246,8 +299,19 @@ void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::
   parts_.combiner.settle(std::move(releases), [](const auto&) {});
 }
 
+// The token was revoked while the claim was under way. The claimer releases what it leased, but not under a token that
+// the worker may repeat (see Claimer): here nobody will come for the tasks, so they are released as well.
+void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given) {
+  if (wish.once && given.ok()) release(wish, releases_of(wish.owner, *given), kRevoked);
+  call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+}
+
 void Api::end_wait(const Wait& wait) {
-  switch (parts_.claimer.forget(wait.ticket)) {
+  const auto forgotten = parts_.claimer.forget(wait.ticket);
+  if (forgotten != Claimer::Forgotten::kIsUnderWay && !is_current(wait.call->principal)) {
+    return wait.call->fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+  }
+  switch (forgotten) {
     case Claimer::Forgotten::kHeldNothing:
       return wait.call->answer(200, leased_tasks_json({}));
     case Claimer::Forgotten::kMayHoldTasks:
@@ -272,6 +336,20 @@ void Api::end_waits() {
     });
   }
   for (const Wait& wait : ended) end_wait(wait);
+}
+
+void Api::end_revoked() {
+  std::vector<Wait> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waits_, [&](auto& entry) {
+      if (entry.second.ticket == 0 || is_current(entry.second.call->principal)) return false;  // set_ticket() checks
+      ended.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  for (const Wait& wait : ended) end_wait(wait);
+  parts_.events.wake_all();
 }
 
 }  // namespace horae

@@ -10,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "api/access/caller_shares.h"
 #include "api/access/gate.h"
 #include "api/access/guess_limit.h"
 #include "api/json/bodies.h"
 #include "api/read_pool.h"
+#include "api/readiness.h"
 #include "api/request_meter.h"
 #include "api/route.h"
 #include "base/clock.h"
@@ -23,8 +25,10 @@
 #include "base/uuid.h"
 #include "engine/claims/claimer.h"
 #include "engine/slots/dispatcher.h"
+#include "http/limits/admission.h"
 #include "observe/event_ring.h"
 #include "observe/metrics.h"
+#include "observe/queue_gauges.h"
 #include "store/cluster_store.h"
 #include "store/combiner.h"
 #include "store/queue_store.h"
@@ -56,6 +60,7 @@ struct ApiParts {
 struct ApiOptions {
   int read_threads = 2;
   std::size_t max_waiting_reads = 256;  // beyond: 503
+  CallerLimits token;                   // of each one
   GateOptions gate;
 };
 
@@ -74,20 +79,34 @@ class Api {
   // Answers all long polls now, and later claims without waiting.
   void end_waits();
 
+  // The tokens have changed: answers the long polls, and ends the streams, of callers whose token was revoked or has
+  // other rights now. Tasks that are leased for such a caller in this moment are released. Thread-safe.
+  void end_revoked();
+
+  // See Gate::is_current(). Thread-safe.
+  bool is_current(const Principal& principal) const { return gate_.is_current(principal); }
+
   // Finishes the reads that are queued or under way.
   void stop();
 
-  // The handler for an HttpServer.
+  // For an HttpServer: who calls, and whether the body is worth reading.
+  Admission admit(const HttpRequest& head);
+
+  // The handler for an HttpServer, which may have asked admit() before.
   void handle(HttpRequest request, const Responder& responder);
 
   // For the routes.
   const ApiParts& parts() const { return parts_; }
 
+  // For GET /readyz; something must run it once a second.
+  Readiness& readiness() { return readiness_; }
+  QueueGauges& queue_gauges() { return queue_gauges_; }
+
   // Runs `work` on a thread that may block on the store; answers 503 if too many reads are waiting.
   void read(const std::shared_ptr<Call>& call, std::function<void()> work);
 
   // The same; false, and `work` is not called, if too many reads are waiting.
-  [[nodiscard]] bool try_read(std::function<void()> work) { return pool_.try_run(std::move(work)); }
+  [[nodiscard]] bool try_read(const std::shared_ptr<Call>& call, std::function<void()> work);
 
   // Waits for tasks on behalf of the call, and answers it.
   void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim);
@@ -96,6 +115,7 @@ class Api {
   struct Wait {
     std::shared_ptr<Call> call;
     Claimer::Ticket ticket = 0;  // 0 until it is known
+    std::shared_ptr<void> seat;  // in the share of the caller
   };
   using WaitId = std::uint64_t;
 
@@ -105,16 +125,21 @@ class Api {
   void log_failure(const Call& call, int status, std::string_view reason);
   bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                Result<std::vector<LeasedTask>> given);
+  void answer_claim(const std::shared_ptr<Call>& call, const ClaimWish& wish, std::vector<LeasedTask> given);
   static void deliver_once(Call& call, std::vector<LeasedTask> held);
   void set_ticket(WaitId id, Claimer::Ticket ticket);
   void forget(WaitId id, Claimer::Ticket ticket);
   void end_wait(const Wait& wait);
+  void refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given);
   void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
   const ApiParts parts_;
   GuessLimit guesses_;
   const Gate gate_;
+  CallerShares shares_;
+  Readiness readiness_;
   RequestMeter requests_;
+  QueueGauges queue_gauges_;
   LogRateLimiter refused_admin_{10};  // 4xx of admin calls
   LogRateLimiter refusals_{1};        // 401, 403 and 429 of other calls
   LogRateLimiter failures_{10};       // 500

@@ -194,6 +194,10 @@ void Call::fail(const ProblemKind& kind, std::string detail) const {
   fail({.kind = kind, .detail = std::move(detail)});
 }
 
+void Call::fail_without_memory() const {
+  fail(problem_kind("busy"), "this node has no memory for this request; retry later, or ask for less");
+}
+
 void Call::fail(Problem problem) const {
   problem.request = request.id;
   if (on_answer) on_answer(problem.kind.status, problem.detail);

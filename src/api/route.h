@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "api/access/principal.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "http/limits/caller_share.h"
 #include "http/message.h"
 #include "http/problem.h"
 #include "http/responder.h"
@@ -78,6 +80,7 @@ class Call {
   Responder responder;
   const Route* route = nullptr;
   std::vector<std::string> arguments;
+  std::shared_ptr<CallerShare> share = {};  // of the token; null without one
   Principal principal = {};
   Query query = {};
   std::function<void(int status, std::string_view reason)> on_answer = {};  // of a problem: its detail
@@ -92,6 +95,19 @@ class Call {
   void fail(const Error& error) const;
   void fail(const ProblemKind& kind, std::string detail) const;
   void fail(Problem problem) const;
+
+  // Calls `work`, which answers the call. If there is no memory for that, answers 503 instead and returns false.
+  template <typename Work>
+  bool run(const Work& work) const {
+    try {
+      work();
+      return true;
+    } catch (const std::bad_alloc&) {
+      fail_without_memory();
+      return false;
+    }
+  }
+  void fail_without_memory() const;
 
   // kForbidden if the caller's token does not cover this queue.
   Result<void> check_scope(std::string_view queue) const;

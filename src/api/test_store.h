@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,12 @@ class StoreGate {
   void fail_with(std::optional<ErrorCode> code) {
     const std::lock_guard lock(mutex_);
     failure_ = code;
+  }
+
+  // Calls throw std::bad_alloc.
+  void exhaust_memory(bool is_exhausted) {
+    const std::lock_guard lock(mutex_);
+    is_exhausted_ = is_exhausted;
   }
 
   // Calls block until open().
@@ -50,6 +57,7 @@ class StoreGate {
       changed_.notify_all();
       changed_.wait(lock, [&] { return !is_held_; });
       --held_;
+      if (is_exhausted_) throw std::bad_alloc();
       if (failure_) return Error{*failure_, "the test made the store unavailable"};
     }
     return call();
@@ -60,6 +68,7 @@ class StoreGate {
   std::condition_variable changed_;
   std::optional<ErrorCode> failure_;
   bool is_held_ = false;
+  bool is_exhausted_ = false;
   int held_ = 0;
 };
 
@@ -124,6 +133,9 @@ class GatedQueues final : public QueueStore {
   }
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override {
     return gate_.pass([&] { return store_.configure(queue, change); });
+  }
+  Result<QueueRemoval> remove(std::string_view queue, std::size_t max) override {
+    return gate_.pass([&] { return store_.remove(queue, max); });
   }
   Result<bool> set_scheduler_running(bool running) override {
     return gate_.pass([&] { return store_.set_scheduler_running(running); });

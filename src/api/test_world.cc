@@ -34,12 +34,15 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
               .log = Logger(said_, clock_),
               .scheduler_status = [this] { return status_; },
               .gate = {.find_token = [this](std::string_view) { return caller_; },
-                       .throttle = [this](const std::string&) { return throttle_; }},
+                       .throttle = [this](const std::string&) { return throttle_; },
+                       .is_current = [this](const Principal&) { return !is_revoked_; }},
           },
           options),
       server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
-              {.listen = {"127.0.0.1:0"}, .limits = limits}, &clock_) {
+              {.listen = {"127.0.0.1:0"}, .trusts_local = !options.gate.require_token, .limits = limits}, &clock_,
+              no_meter(), [this](const HttpRequest& head) { return api_.admit(head); }) {
   observed_.add(*this);
+  (void)api_.readiness().run_once(clock_.now());
   combiner_.start();
   api_.start();
   claimer_thread_ = std::thread([this] {

@@ -37,6 +37,7 @@ class ApiWorld final : private ChangeObserver {
   TestResponse post(std::string_view target, std::string_view body = {}) { return call("POST", target, body); }
 
   TestClient connect() { return TestClient(server_.port()); }
+  HttpServer& server() { return *server_.operator->(); }
 
   // The id of a new task.
   std::string submit(std::string_view queue = "mail", std::string_view more = {});
@@ -56,6 +57,12 @@ class ApiWorld final : private ChangeObserver {
   // The same, for workers that arrive while the gate blocks the claimer.
   void wait_for_arrivals(std::size_t count);
 
+  // What a node does once a second, after a pause that makes the last check old.
+  void check_readiness() {
+    clock_.advance(std::chrono::seconds(2));
+    (void)api_.readiness().run_once(clock_.now());
+  }
+
   // Waits until the server has that many connections.
   void wait_for_connections(std::size_t count);
 
@@ -72,6 +79,9 @@ class ApiWorld final : private ChangeObserver {
   // The holder of every token, whatever its text, and how long it must wait; change them between two calls.
   std::optional<Principal>& caller() { return caller_; }
   std::optional<Duration>& throttle() { return throttle_; }
+
+  // Takes the rights of all callers away that were admitted before; the API notices it with end_revoked().
+  void revoke() { is_revoked_ = true; }
 
   StoreGate& gate() { return gate_; }
   Store& store() { return *store_; }
@@ -97,6 +107,7 @@ class ApiWorld final : private ChangeObserver {
   Changed changed_;
   std::optional<Principal> caller_;
   std::optional<Duration> throttle_;
+  std::atomic<bool> is_revoked_ = false;
   DispatcherStatus status_;
   std::unique_ptr<Store> store_;
   StoreGate gate_;

@@ -6,7 +6,9 @@
 #include "app/access.h"
 #include "base/random.h"
 #include "base/uuid.h"
+#include "base/waker.h"
 #include "engine/engine.h"
+#include "engine/runner.h"
 #include "http/server.h"
 #include "observe/observation.h"
 #include "store/combiner.h"
@@ -15,21 +17,26 @@ namespace horae {
 class Node::Parts {
  public:
   Parts(Store& store, const Clock& clock, const Config& config, const std::string& owner, const Logger& log)
-      : grace_(config.grace),
+      : clock_(clock),
+        grace_(config.grace),
         ids_(clock, random_),
         observed_(store, clock, peer_link()),
-        access_(observed_.store().tokens(), clock, config.rate_limit, log),
+        access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
         combiner_(observed_.store().tasks(), config.combiner),
         engine_(observed_.store(), clock, random_, owner, log, config.engine, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
+        readiness_(clock, log),
         http_(config.http),
         requires_token_(config.api.gate.require_token),
         server_(
-            config.http, clock, log,
+            with_trust(config), clock, log,
             [this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
-            metrics_) {
+            observed_.metrics()) {
     observed_.add(engine_);
     observed_.add(access_);
+    access_.set_listener([this] { api_.end_revoked(); });
+    server_.set_admit([this](const HttpRequest& head) { return api_.admit(head); });
+    readiness_.add(api_.readiness(), readiness_waker_);
     engine_.set_listeners({.ticked = [this](const Tick& tick) { on_tick(tick); },
                            .received = [this](const std::vector<std::string>& events,
                                               bool lost) { observed_.peer_events().receive(events, lost); }});
@@ -40,6 +47,8 @@ class Node::Parts {
     combiner_.start();
     engine_.start();
     api_.start();
+    (void)api_.readiness().run_once(clock_.now());
+    readiness_.start();
     auto started = server_.start();
     if (!started.ok()) {
       stop();
@@ -52,6 +61,7 @@ class Node::Parts {
   bool stop() {
     api_.end_waits();
     server_.stop(grace_);
+    readiness_.stop();
     api_.stop();
     const bool is_clean = engine_.stop(grace_);
     combiner_.stop();
@@ -95,11 +105,21 @@ class Node::Parts {
     return options;
   }
 
+  // Who needs a token is a stranger before it has given one.
+  static HttpServerOptions with_trust(const Config& config) {
+    HttpServerOptions options = config.http;
+    options.trusts_local = !with_gate(config).gate.require_token;
+    options.limits.peers.is_on = !config.http.plaintext_behind_proxy;
+    return options;
+  }
+
   void on_tick(const Tick& tick) {
+    api_.readiness().note_answer();
     access_.on_tick(tick);
     observed_.peer_events().on_tick(tick);
   }
 
+  const Clock& clock_;
   const Duration grace_;
   SystemRandom random_;
   UuidSource ids_;
@@ -108,6 +128,8 @@ class Node::Parts {
   Combiner combiner_;
   Engine engine_;
   Api api_;
+  Waker readiness_waker_;
+  Runner readiness_;
   const HttpServerOptions http_;
   const bool requires_token_;
   HttpServer server_;

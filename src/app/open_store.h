@@ -15,9 +15,10 @@ namespace horae {
 inline constexpr const char* kDefaultStore = "sqlite:horae-data/horae.db";
 
 // "sqlite:PATH" (a missing folder is created, readable by its owner only) or "postgresql://...". An
-// embedded store uses the clock, which must outlive it.
+// embedded store uses the clock, which must outlive it. `max_queues`: how many there may be.
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const Clock& clock,
-                                          const PostgresStoreOptions& postgres = {});
+                                          const PostgresStoreOptions& postgres = {},
+                                          std::size_t max_queues = kMaxQueues);
 
 // kMalformed: Horae supports no store of this kind.
 Error unknown_store(const std::string& url);

@@ -166,7 +166,7 @@ Result<void> serve(const Config& given, bool demo, std::ostream& out, std::ostre
   Signals signals;
   if (auto blocked = signals.block(); !blocked.ok()) return blocked;
   const SystemClock clock;
-  const auto store = open_store(config->store, clock, config->postgres);
+  const auto store = open_store(config->store, clock, config->postgres, config->max_queues);
   if (!store.ok()) return store.error();
   const auto signal = run(**store, *config, demo, clock, signals, out, log);
   if (!signal.ok()) return signal.error();

@@ -97,7 +97,9 @@ std::vector<Setting> http_settings() {
                      [](Config& c) -> int& { return c.rate_limit.burst; }),
       number_setting({.key = "http.threads", .help = "Threads that read requests and write answers."}, {1, 64},
                      [](Config& c) -> int& { return c.http.threads; }),
-      number_setting({.key = "http.max_connections", .help = "Maximum of open connections; further ones get 503."},
+      number_setting({.key = "http.max_connections",
+                      .help = "Maximum of open connections; further ones get 503. Those without a known token may be "
+                              "three quarters of them: then the oldest of these is closed for each new one."},
                      {1, 100'000}, [](Config& c) -> std::size_t& { return c.http.limits.connections; }),
       number_setting({.key = "http.max_streams", .help = "Maximum of open event streams; further ones get 503."},
                      {0, 100'000}, [](Config& c) -> std::size_t& { return c.http.limits.streams; }),
@@ -108,8 +110,9 @@ std::vector<Setting> http_settings() {
                       .help = "Maximum size of the request line and headers in bytes; larger ones get 431."},
                      {8 << 10, 1 << 20}, [](Config& c) -> std::size_t& { return c.http.limits.head_bytes; }),
       number_setting({.key = "http.max_bytes_in_flight",
-                      .help = "Maximum size in bytes of all requests together that are arriving or not answered yet; a "
-                              "request beyond it gets 503. At least max_body and max_head together."},
+                      .help = "Maximum size in bytes of all requests that are arriving or not answered yet and of all "
+                              "answers that are not sent yet; what exceeds it gets 503. Callers without a known token "
+                              "may have an eighth of it. At least max_body and max_head together."},
                      {1 << 20, std::int64_t{1} << 40},
                      [](Config& c) -> std::size_t& { return c.http.limits.bytes_in_flight; }),
       duration_setting({.key = "http.head_timeout", .help = "Time for the headers of a request to arrive; then 408."},
@@ -125,8 +128,37 @@ std::vector<Setting> http_settings() {
       number_setting({.key = "http.read_threads", .help = "Threads for requests that read from the store."}, {1, 64},
                      [](Config& c) -> int& { return c.api.read_threads; }),
       number_setting(
-          {.key = "http.max_waiting_reads", .help = "Maximum of reads that wait for a thread; further ones get 503."},
+          {.key = "http.max_waiting_reads",
+           .help = "Maximum of reads that wait for a thread, of one token a quarter of it; further ones get 503."},
           {1, 100'000}, [](Config& c) -> std::size_t& { return c.api.max_waiting_reads; }),
+  };
+}
+
+// What one caller may have of the limits above.
+std::vector<Setting> caller_settings() {
+  return {
+      number_setting({.key = "http.max_connections_per_address",
+                      .help = "Maximum of open connections from one address (IPv6: from one /64 network); further ones "
+                              "get 503. Does not hold for callers that need no token, nor behind a proxy."},
+                     {1, 100'000}, [](Config& c) -> std::size_t& { return c.http.limits.peers.connections; }),
+      number_setting({.key = "http.max_stranger_requests",
+                      .help = "Requests per second without a known token from one address, on average; more get 429. "
+                              "Does not hold for callers that need no token, nor behind a proxy."},
+                     {1, 1'000'000}, [](Config& c) -> int& { return c.http.limits.peers.stranger_requests; }),
+      number_setting({.key = "http.max_connections_per_token",
+                      .help = "Open connections of one token that are kept when connections are short; further ones "
+                              "are closed first, as those without a token are."},
+                     {1, 100'000}, [](Config& c) -> std::size_t& { return c.api.token.connections; }),
+      number_setting({.key = "http.max_bytes_per_token",
+                      .help = "Maximum size in bytes of the requests and answers of one token that are under way; the "
+                              "one after that which reaches it gets 503."},
+                     {1 << 20, std::int64_t{1} << 40}, [](Config& c) -> std::size_t& { return c.api.token.bytes; }),
+      number_setting({.key = "http.max_streams_per_token",
+                      .help = "Maximum of open event streams of one token; further ones get 503."},
+                     {0, 100'000}, [](Config& c) -> std::size_t& { return c.api.token.streams; }),
+      number_setting({.key = "http.max_waits_per_token",
+                      .help = "Maximum of claims of one token that wait for tasks; further ones get 429."},
+                     {1, 100'000}, [](Config& c) -> std::size_t& { return c.api.token.waiting_calls; }),
   };
 }
 
@@ -179,9 +211,20 @@ std::vector<Setting> store_settings() {
       duration_setting(
           {.key = "upkeep.interval",
            .help = "Interval at which finished tasks are removed when their retention is over. The retention belongs "
-                   "to the queue (7 days by default): horae queue set QUEUE --retention 24h.",
+                   "to the queue (7 days by default): horae queue set QUEUE --retention 24h. Queues that were never "
+                   "configured and hold nothing are removed as well, an hour after they were made at the earliest.",
            .seeds = "Scylla: clean-up by the monitor"},
           {seconds(1), hours(24)}, {[](Config& c) -> Duration& { return c.engine.upkeep_interval; }}),
+      number_setting({.key = "queues.max",
+                      .help = "Maximum of queues in the store; a task for one more is refused with 429. Give all nodes "
+                              "of a cluster the same value."},
+                     {1, 100'000}, [](Config& c) -> std::size_t& { return c.max_queues; }),
+      number_setting(
+          {.key = "queues.max_per_token",
+           .help = "Maximum of queues that one token may create by submitting tasks, for each pattern of its "
+                   "queues; beyond it, a task for a new queue is refused with 429. Queues that were removed "
+                   "no longer count. Tokens with the role admin have no such limit."},
+          {0, 100'000}, [](Config& c) -> std::size_t& { return c.max_queues_of_token; }),
       number_setting(
           {.key = "combiner.max_pending",
            .help = "Maximum of submits, settles, cancels and claims that are under way; further ones get 429."},
@@ -204,7 +247,7 @@ std::vector<Setting> store_settings() {
 
 std::vector<Setting> make_settings() {
   std::vector<Setting> all = node_settings();
-  for (auto part : {http_settings(), slot_settings(), store_settings()})
+  for (auto part : {http_settings(), caller_settings(), slot_settings(), store_settings()})
     std::ranges::move(part, std::back_inserter(all));
   return all;
 }

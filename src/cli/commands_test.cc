@@ -349,7 +349,8 @@ TEST(CommandLine, ManPageIsUpToDate) {
 
 TEST(CommandLine, HelpOfANounNamesItsVerbs) {
   TestTerminal terminal;
-  EXPECT_THAT(terminal.type({"--help"}).out, HasSubstr("Inspect and configure queues: list, pause, resume, set\n"));
+  EXPECT_THAT(terminal.type({"--help"}).out,
+              HasSubstr("Inspect and configure queues: list, pause, resume, set, delete\n"));
   EXPECT_THAT(terminal.type({"token", "--help"}).out, HasSubstr("Manage access tokens: create, list, revoke\n"));
 }
 

@@ -73,7 +73,7 @@ TEST(BoostAssertion, ClosesTheConnectionAndIsCounted) {
   CountingMeter meter;
   HttpServerOptions options{.listen = {"127.0.0.1:0"}};
   options.limits.sweep = std::chrono::hours(1);  // which reads the clock, too
-  TestServer server(echo, options, &clock, {}, meter);
+  TestServer server(echo, options, &clock, meter);
   TestClient other(server.port());
   EXPECT_EQ(other.call("GET", "/before").status, 200);
   for (int i = 1; i <= 3; ++i) {

@@ -169,15 +169,6 @@ void Connection::let_go() {
 
 // ---- Waiting ----
 
-void Connection::on_failed_assertion(const BoostAssertion& failed) {
-  host_->failed_assertions.add();
-  if (const auto suppressed = host_->broken.next(host_->clock.now())) {
-    host_->log.error("a connection was closed, because an assertion of Boost failed: this is a bug",
-                     {{"assertion", failed.what()}, {"peer", peer_}, {"suppressed", *suppressed}});
-  }
-  close();
-}
-
 // Queues `step` behind the other work of this loop, which also keeps the stack short.
 void Connection::soon(void (Connection::*step)()) {
   asio::post(loop_->context(), [self = shared_from_this(), step] { self->guard([&] { (self.get()->*step)(); }); });
@@ -386,7 +377,7 @@ void Connection::handle(bool has_body) {
   auto& parser = *reading_->parser;
   HttpRequest request = std::move(reading_->request);
   request_ = request.id;
-  keep_alive_ = has_body && keep_alive_;
+  keep_alive_ = keep_alive_ && has_body;
   is_http10_ = parser.get().version() < 11;
   wants_body_ = request.method != "HEAD";
   if (has_body) request.body = std::move(parser.get().body());
@@ -397,6 +388,8 @@ void Connection::handle(bool has_body) {
   const Responder responder(make_pending_answer(shared_from_this(), id, std::move(bytes)));
   try {
     host_->handler(std::move(request), responder);
+  } catch (const BoostAssertion&) {
+    throw;  // of what the connection did after the answer
   } catch (const std::bad_alloc&) {
     log_busy(id, "out of memory");
     responder.answer(out_of_memory_response(id));
@@ -405,7 +398,6 @@ void Connection::handle(bool has_body) {
   }
 }
 
-// Before the body is read, so that fields of a trailer are not among the headers.
 HttpRequest Connection::head_of_request() {
   HttpRequest request{.id = host_->next_request++, .peer = peer_, .is_local = is_local_, .is_tls = is_tls_};
   copy_head(reading_->parser->get(), request);

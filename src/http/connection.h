@@ -4,10 +4,10 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <list>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/log_rate_limiter.h"
 #include "base/meter.h"
-#include "http/boost_assertion.h"
 #include "http/io_loop.h"
 #include "http/limits/held_bytes.h"
 #include "http/limits/peer_limits.h"
@@ -107,19 +106,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void enter(Phase phase, Duration limit);
   void let_go();
   void soon(void (Connection::*step)());
-  // The boundary for what Boost and the memory allocator throw: all work of a connection runs in it.
+  // The boundary for assertions of Boost and for a lack of memory: all steps come through here.
   template <typename Step>
   void guard(const Step& step) {
     try {
       step();
-    } catch (const std::bad_alloc&) {
-      on_no_memory();
-    } catch (const BoostAssertion& failed) {
-      on_failed_assertion(failed);
+    } catch (const std::exception&) {
+      on_thrown();
     }
   }
+  void on_thrown();
   void on_no_memory();
-  void on_failed_assertion(const BoostAssertion& failed);  // the parser is not used again
   void watch_input();
   void watch_output();
   void on_input();
@@ -172,7 +169,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string peer_;
   const PeerLimits::Address peer_address_;
   const bool is_local_;
-  bool is_tls_;             // false again for a client that speaks plain HTTP to a port for TLS
+  bool is_tls_;            // false again for a client that speaks plain HTTP to a port for TLS
   const bool is_trusted_;  // known before its first request, and not a stranger after any
 
   Phase phase_ = Phase::kIdle;

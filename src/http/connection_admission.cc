@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "http/boost_assertion.h"
 #include "http/connection.h"
 #include "http/problem.h"
 
@@ -87,7 +88,23 @@ bool Connection::belongs_to(const Admission& admission) {
   return false;
 }
 
-// ---- Memory ----
+// ---- Failures ----
+
+// An exception is under way. After a failed assertion the parser is not used again.
+void Connection::on_thrown() {
+  try {
+    throw;
+  } catch (const BoostAssertion& failed) {
+    host_->failed_assertions.add();
+    if (const auto suppressed = host_->broken.next(host_->clock.now())) {
+      host_->log.error("a connection was closed, because an assertion of Boost failed: this is a bug",
+                       {{"assertion", failed.what()}, {"peer", peer_}, {"suppressed", *suppressed}});
+    }
+    close();
+  } catch (const std::bad_alloc&) {
+    on_no_memory();
+  }
+}
 
 // The request under way gets 503. What it held is released before, so that there is memory for that.
 void Connection::on_no_memory() {

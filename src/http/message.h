@@ -27,7 +27,7 @@ struct HttpRequest {
   std::string peer;                           // "127.0.0.1:50312"
   bool is_local = true;                       // received at a loopback address
   bool is_tls = false;                        // received over TLS
-  std::shared_ptr<const void> admitted = {};  // Admission::admitted
+  std::shared_ptr<void> admitted = {};  // Admission::admitted
 
   // The value of the first header with that name, ignoring case; empty if absent.
   std::string_view header(std::string_view name) const;

@@ -25,7 +25,7 @@ class Hall {
   explicit Hall(const HttpServerOptions& options, const Clock* clock = nullptr,
                 std::shared_ptr<CallerShare> share = nullptr)
       : server_([this](const HttpRequest& request, const Responder& responder) { answer(request, responder); }, options,
-                clock, [share](const HttpRequest& head) { return admit(head, share); }) {}
+                clock, no_meter(), [share](const HttpRequest& head) { return admit(head, share); }) {}
 
   TestServer& server() { return server_; }
   HttpServer* operator->() { return &*server_.operator->(); }
@@ -43,7 +43,7 @@ class Hall {
     const std::size_t before = server_->connections();
     TestClient client = connect(from);
     while (server_->connections() == before) std::this_thread::yield();
-    EXPECT_TRUE(client.send("GET / HTTP/1.1\r\n"));
+    EXPECT_TRUE(client.send("GET / HTTP/1.1\r\nHost: x\r\n"));
     return client;
   }
 
@@ -274,7 +274,7 @@ TEST(HttpAdmission, ACallerHasAShareOfTheStreams) {
       [](const HttpRequest&, const Responder& responder) {
         responder.stream({.content_type = "text/event-stream"}, std::make_shared<Silent>());
       },
-      strict(), nullptr,
+      strict(), nullptr, no_meter(),
       [share](const HttpRequest& head) {
         return Admission{.share = head.header("X-Known").empty() ? nullptr : share};
       });

@@ -153,7 +153,7 @@ TEST(HttpAnswers, AHandlerWithoutMemoryCostsItsRequestOnly) {
 }
 
 TEST(HttpAnswers, AnAdmissionWithoutMemoryCostsItsConnectionOnly) {
-  TestServer server(echo, {.listen = {"127.0.0.1:0"}}, nullptr, [](const HttpRequest& head) {
+  TestServer server(echo, {.listen = {"127.0.0.1:0"}}, nullptr, no_meter(), [](const HttpRequest& head) {
     if (head.path == "/large") throw std::bad_alloc();
     return Admission();
   });

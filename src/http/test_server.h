@@ -14,7 +14,7 @@ inline void echo(const HttpRequest& request, const Responder& responder) { respo
 class TestServer {
  public:
   explicit TestServer(HttpServer::Handler handler, HttpServerOptions options = {.listen = {"127.0.0.1:0"}},
-                      const Clock* clock = nullptr, Admit admit = {}, Meter& meter = no_meter())
+                      const Clock* clock = nullptr, Meter& meter = no_meter(), Admit admit = {})
       : server_(std::move(options), clock != nullptr ? *clock : clock_, Logger(said_, clock_), std::move(handler),
                 meter) {
     if (admit) server_.set_admit(std::move(admit));

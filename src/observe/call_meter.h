@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstddef>
 #include <mutex>
+#include <new>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/meter.h"
+#include "base/result.h"
 
 namespace horae {
 
@@ -19,11 +21,12 @@ class CallMeter {
   CallMeter(Meter& meter, const Clock& clock, std::string_view operation)
       : meter_(meter), clock_(clock), operation_(operation) {}
 
-  // Returns the result of `call`. `items`: of its batch, if it takes one.
+  // Returns the result of `call`; kUnavailable if it throws std::bad_alloc, which would end the thread of its caller.
+  // `items`: of its batch, if it takes one.
   template <typename Call>
   auto measured(std::size_t items, const Call& call) -> decltype(call()) {
     const MonotonicTime begun = clock_.now();
-    auto result = call();
+    auto result = attempt(call);
     record(result.ok(), items, clock_.now() - begun);
     return result;
   }
@@ -34,6 +37,15 @@ class CallMeter {
   }
 
  private:
+  template <typename Call>
+  static auto attempt(const Call& call) -> decltype(call()) {
+    try {
+      return call();
+    } catch (const std::bad_alloc&) {
+      return Error{ErrorCode::kUnavailable, "this node has no memory for this call: retry later, or ask for less"};
+    }
+  }
+
   void record(bool ok, std::size_t items, Duration took);
   void look_up();
   Histogram& batch_items();

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -21,41 +20,13 @@ namespace {
 constexpr std::size_t kCrowd = 16;
 constexpr std::chrono::microseconds kMoment(100);
 
-// What a batch that is being made does with the next item of its line.
-enum class Fit {
-  kJoins,
-  kWaits,  // for the next batch; those behind it may join this one
-  kFull,   // the batch ends before it
-};
-
-// For items that may always share a batch.
+// For items that may always share a batch. A rule says whether the next item of a line joins the batch that is being made;
+// else the batch ends before it.
 struct AnyItems {
   template <typename Item>
-  Fit operator()(const Item& /*item*/) const {
-    return Fit::kJoins;
+  bool operator()(const Item& /*item*/) const {
+    return true;
   }
-};
-
-// An attempt that is named twice, as by a heartbeat and the completion that overtakes it, takes its turn. Items
-// behind it do not wait for it: an owner that repeats itself must not delay other owners.
-class EachAttemptOnce {
- public:
-  Fit operator()(const Settlement& settlement) {
-    return attempts_.insert({settlement.id, settlement.attempt}).second ? Fit::kJoins : Fit::kWaits;
-  }
-
- private:
-  struct Attempt {
-    TaskId id;
-    int number;
-    friend bool operator==(const Attempt&, const Attempt&) = default;
-  };
-  struct HashOfAttempt {
-    std::size_t operator()(const Attempt& attempt) const noexcept {
-      return std::hash<Uuid>{}(attempt.id) ^ static_cast<std::size_t>(attempt.number);
-    }
-  };
-  std::unordered_set<Attempt, HashOfAttempt> attempts_;
 };
 
 // Ends a batch at the claim that would pass the limit, and lets none pass it by: a large wish would wait for ever.
@@ -63,11 +34,11 @@ class AtMostTasks {
  public:
   explicit AtMostTasks(std::size_t most) : most_(most) {}
 
-  Fit operator()(const ClaimWish& wish) {
+  bool operator()(const ClaimWish& wish) {
     const auto wanted = static_cast<std::size_t>(std::max(wish.max, 1));
-    if (tasks_ > 0 && tasks_ + wanted > most_) return Fit::kFull;
+    if (tasks_ > 0 && tasks_ + wanted > most_) return false;
     tasks_ += wanted;
-    return Fit::kJoins;
+    return true;
   }
 
  private:
@@ -350,24 +321,16 @@ auto Combiner::take(LineType Lines::*kind, Rule rule) {
   using EntryType = typename LineType::value_type;
   LineType& line = gather(kind);
   Batch<typename EntryType::Item, typename EntryType::Outcome> batch;
-  std::vector<EntryType> left_back;
   while (!line.empty() && batch.items.size() < options_.max_batch) {
-    const Fit fit = rule(std::as_const(line.front().item));
-    if (fit == Fit::kFull) break;
-    EntryType entry = std::move(line.front());
+    if (!rule(std::as_const(line.front().item))) break;
+    batch.items.push_back(std::move(line.front().item));
+    batch.replies.push_back(std::move(line.front().reply));
     line.pop_front();
-    if (fit == Fit::kJoins) {
-      batch.items.push_back(std::move(entry.item));
-      batch.replies.push_back(std::move(entry.reply));
-    } else {
-      left_back.push_back(std::move(entry));
-    }
   }
-  line.insert(line.begin(), std::move_iterator(left_back.begin()), std::move_iterator(left_back.end()));
   return batch;
 }
 
-auto Combiner::take_settles() { return take(&Lines::settles, EachAttemptOnce()); }
+auto Combiner::take_settles() { return take(&Lines::settles, AnyItems()); }
 auto Combiner::take_submits() { return take(&Lines::submits, AnyItems()); }
 auto Combiner::take_claims() { return take(&Lines::claims, AtMostTasks(options_.max_batch)); }
 

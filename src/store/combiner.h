@@ -50,8 +50,8 @@ struct Exchanged {
 //                 item, so a refused batch is halved until that item is alone; the other items are not affected. This
 //                 costs some twenty store calls for an item in a thousand: check items first (check_new_task(), ...).
 //
-// Order: a call that is made after another was answered comes after it. Settlements of one (task, attempt) are taken in
-// the order of their calls, one in each store call. Nothing else is promised for calls that are under way together;
+// Order: a call that is made after another was answered comes after it. Settlements are taken in the order of their calls,
+// also those of one attempt, which may share a store call: a store takes its items one after the other. Nothing else is promised for calls that are under way together;
 // submissions that share an id or a key may well meet in one store call, which answers them one by one.
 //
 // A batch of a caller is several items with one answer: they may share store calls with the items of other callers, or
@@ -94,8 +94,8 @@ class Combiner {
   void claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done);
 
   // Settlements and a claim that arrive together, and get one answer when both have theirs. They share a commit unless
-  // one of them has to wait for a later round: the batch is full, or another settlement names the same attempt. Each
-  // has its own outcome: a claim that fails loses no settlement.
+  // one of them has to wait for a later round because the batch is full. Each has its own outcome: a claim that fails
+  // loses no settlement.
   void exchange(std::vector<Settlement> settlements, ClaimWish wish, std::function<void(Exchanged)> done);
 
   // The same, waiting for the answer.

@@ -148,7 +148,9 @@ class TaskStore {
   virtual Result<ExpireOutcome> expire_leases(const ExpireWish& wish) = 0;
 
   // Removes up to `max` finished tasks whose updated_at + retention of their queue lies before now, with all that
-  // belongs to them. Their ids and keys are free again. Forgets up to `max` old tokens as well, which are not counted.
+  // belongs to them. Their ids and keys are free again. Forgets up to `max` old tokens as well, which are not counted;
+  // and, once nothing is left to purge, up to `max` queues that were never configured, hold no task and were made longer
+  // than kQueueMemory ago.
   virtual Result<PurgeOutcome> purge(std::size_t max) = 0;
 
   // One for each id, in order; nothing where there is no such task. Each is seen at one moment.

@@ -81,8 +81,14 @@ SubmitOutcome submit_one(Model& model, const Submission& submission) {
     const bool same = held->digest == digest;
     return outcome_of(same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, *held);
   }
-  if (!model.make_queue(submission.task.queue)) {
-    return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
+  if (!model.queues.contains(submission.task.queue)) {
+    const QueueAllowance* const allowance = submission.allowance.get();
+    if (allowance && model.queues_made_by(allowance->token) >= allowance->most) {
+      return {.kind = SubmitOutcome::Kind::kOverAllowance, .id = submission.id()};
+    }
+    ModelQueue* const made = model.make_queue(submission.task.queue);
+    if (!made) return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
+    if (allowance) made->made_by = allowance->token;
   }
   const std::int64_t number = ++model.last_number;
   ModelTask& held = model.tasks[number];
@@ -147,6 +153,16 @@ bool forget_old_tokens(Model& model, std::size_t max) {
 bool is_purgeable(const Model& model, const ModelTask& held) {
   const Duration retention = model.queues.at(held.task.queue).settings.retention;
   return is_terminal(held.task.state) && after(held.task.updated_at, retention) < model.now();
+}
+
+void forget_queues(Model& model, std::size_t max) {
+  for (auto each = model.queues.begin(); each != model.queues.end() && max > 0;) {
+    const ModelQueue& queue = each->second;
+    const bool is_old = after(queue.made_at, kQueueMemory) < model.now();
+    const bool is_forgotten = !queue.is_configured && is_old && !model.has_any_task(each->first);
+    if (is_forgotten) --max;
+    each = is_forgotten ? model.queues.erase(each) : std::next(each);
+  }
 }
 
 ExpiredLease expire_one(Model& model, ModelTask& held) {
@@ -285,12 +301,10 @@ Result<PurgeOutcome> ModelTaskStore::purge(std::size_t max) {
       outcome.more = true;
       break;
     }
-    const Task& task = each->second.task;
-    model_.ids.erase(task.id);
-    if (task.key) model_.keys.erase({task.queue, *task.key});
-    each = model_.tasks.erase(each);
+    each = model_.purge(each);
     ++outcome.purged;
   }
+  if (!outcome.more) forget_queues(model_, max);
   return outcome;
 }
 

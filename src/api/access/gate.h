@@ -23,12 +23,13 @@ struct GateOptions {
   bool peers_are_callers = true;
 };
 
-// What the gate depends on. Each may be null: then there are no tokens, or no limits.
+// What the gate depends on. Each may be null: then there are no tokens, no limits, or no token is ever revoked.
 struct GateParts {
   std::function<std::optional<Principal>(std::string_view secret)> find_token = {};
   std::function<std::optional<Duration>(const std::string& token_id)> throttle =
-      {};                         // how long to wait; nothing: go on
-  GuessLimit* guesses = nullptr;  // outlives the gate
+      {};                                                 // how long to wait; nothing: go on
+  std::function<bool(const Principal&)> is_current = {};  // see TokenBook::is_current()
+  GuessLimit* guesses = nullptr;                          // outlives the gate
 };
 
 // Thread-safe.
@@ -42,6 +43,12 @@ class Gate {
     std::optional<Problem> refusal;
   };
   Decision decide(const HttpRequest& request, Access access) const;
+
+  // True if the caller has a token that is known, or needs none.
+  bool knows(const HttpRequest& request) const { return identify(request).ok(); }
+
+  // Whether a caller that was admitted earlier still has the rights that it had then: its token may have been revoked.
+  bool is_current(const Principal& principal) const { return !parts_.is_current || parts_.is_current(principal); }
 
  private:
   Result<Principal> identify(const HttpRequest& request) const;

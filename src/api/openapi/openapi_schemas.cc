@@ -96,6 +96,9 @@ constexpr std::array kWritten = {
     WrittenSchema{"Queues", R"({"type":"object","required":["queues","as_of"],"properties":{
       "queues":{"type":"array","items":{"$ref":"#/components/schemas/Queue"}},
       "as_of":{"type":"string","format":"date-time","description":"The counts of finished tasks may be as old as this"}}})"},
+    WrittenSchema{"QueueRemoval", R"({"type":"object","required":["name","cancelled","purged"],"properties":{
+      "name":{"type":"string"},"cancelled":{"type":"integer","description":"Tasks that waited or ran, and were cancelled"},
+      "purged":{"type":"integer","description":"Finished tasks that were removed, with those that were cancelled"}}})"},
     WrittenSchema{"Scheduler", R"({"type":"object","required":["running","slots","backlog","waiting_workers"],
       "properties":{"running":{"type":"boolean","description":"In the whole cluster"},
       "slots":{"type":"array","description":"The slots of this node; the internal one is for its upkeep","items":{"type":"object",

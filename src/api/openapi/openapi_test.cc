@@ -137,6 +137,8 @@ Seen walk_usual() {
   (void)world.get("/v1/queues/a%20b/keys/k");
   (void)world.get("/v1/queues/none/keys/k");
   (void)world.get("/v1/queues/none");
+  (void)world.call("DELETE", "/v1/queues/none");
+  (void)world.call("DELETE", "/v1/queues/a%20b");
   (void)world.post("/v1/queues/none/pause");
   (void)world.post("/v1/queues/none/resume");
   (void)world.post("/v1/queues/a%20b/pause");
@@ -153,6 +155,7 @@ Seen walk_usual() {
   (void)world.call("DELETE", "/v1/tokens/" + text_of(token.body, "id"));
   for (const char* target : {"/scheduler/stop", "/scheduler/stop", "/scheduler/start", "/scheduler/start"})
     (void)world.post(target);
+  (void)world.call("DELETE", "/v1/queues/mail?cancel_tasks=true");
   return world.seen();
 }
 
@@ -167,6 +170,7 @@ bool can_be_over_limit(const Route& route) {
 Seen walk_failing_store(ErrorCode code) {
   ApiWorld world;
   world.gate().fail_with(code);
+  world.check_readiness();
   for (const Route& route : routes()) {
     if (route.name == "claim_tasks" || (code == ErrorCode::kOverLimit && !can_be_over_limit(route))) continue;
     (void)world.call(method_of(route), fill(route.pattern), good_body(route));
@@ -272,9 +276,11 @@ TEST(Node, IsHealthyButNotReadyWithoutItsStore) {
   EXPECT_EQ(text_of(world.get("/healthz").body, "status"), "ok");
   EXPECT_EQ(text_of(world.get("/readyz").body, "status"), "ready");
   world.gate().fail_with(ErrorCode::kUnavailable);
+  world.check_readiness();
   EXPECT_EQ(world.get("/healthz").status, 200);
   EXPECT_EQ(world.get("/readyz").status, 503);
   world.gate().fail_with(std::nullopt);
+  world.check_readiness();
   EXPECT_EQ(world.get("/readyz").status, 200);
 }
 

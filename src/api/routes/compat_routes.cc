@@ -19,7 +19,7 @@ namespace {
 using CallPtr = std::shared_ptr<Call>;
 
 constexpr std::string_view kQueue = "tms";
-constexpr int kNewest = 1'000;  // tasks that GET /tasks returns
+constexpr int kNewest = 1'000;  // tasks that GET /tasks returns, or kMaxPageBytes of them
 constexpr int kMaxPages = 32;   // pages that it reads for them
 
 constexpr ProblemKind kAway{"unavailable", 500, "The store is unavailable"};
@@ -105,7 +105,7 @@ void answer_scheduled(Api& api, const CallPtr& call, TaskView view) {
     append_view(json, shown);
     call->answer(200, std::move(json));
   };
-  const bool taken = api.try_read([&api, answer, view]() mutable {
+  const bool taken = api.try_read(call, [&api, answer, view]() mutable {
     const auto found = api.parts().tasks.get(std::span(&view.id, 1));
     if (found.ok() && found->front()) view.start_at = found->front()->run_at;
     answer(view);
@@ -122,10 +122,11 @@ void schedule_task(Api& api, const CallPtr& call) {
                       .start_at = task->run_at.value_or(api.parts().clock.wall_now()),
                       .recurring = task->recurring,
                       .command = command_of(task->spec)};
-  api.parts().combiner.submit({.task = std::move(*task), .new_id = view.id},
+  api.parts().combiner.submit({.task = std::move(*task), .new_id = view.id, .allowance = call->principal.allowance},
                               [&api, call, view](Result<SubmitOutcome> outcome) {
                                 if (!outcome.ok()) return fail(*call, outcome.error());
-                                if (outcome->kind == SubmitOutcome::Kind::kOverLimit) {
+                                using Kind = SubmitOutcome::Kind;
+                                if (outcome->kind == Kind::kOverLimit || outcome->kind == Kind::kOverAllowance) {
                                   return fail(*call, {ErrorCode::kOverLimit, "the limit of queues is reached"});
                                 }
                                 answer_scheduled(api, call, view);
@@ -137,13 +138,17 @@ void schedule_task(Api& api, const CallPtr& call) {
 Result<std::vector<TaskView>> newest_tasks(TaskStore& tasks) {
   std::vector<TaskView> views;
   ListQuery query{.queue = std::string(kQueue), .limit = kNewest};
+  std::size_t bytes = 0;  // of commands, which are specs if they come from other clients
   for (int page = 0; page < kMaxPages; ++page) {
     const auto read = tasks.list(query);
     if (!read.ok()) return read.error();
-    for (const Task& task : read->tasks) views.push_back(view_of(task));
+    for (const Task& task : read->tasks) {
+      views.push_back(view_of(task));
+      bytes += views.back().command.size();
+    }
     query.cursor = read->next;
     query.limit = kNewest - static_cast<int>(views.size());
-    if (query.cursor.empty() || query.limit <= 0) break;
+    if (query.cursor.empty() || query.limit <= 0 || bytes >= kMaxPageBytes) break;
   }
   return views;
 }

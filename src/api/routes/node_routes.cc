@@ -8,7 +8,6 @@
 #include "api/openapi/openapi.h"
 #include "api/routes/routes.h"
 #include "base/version.h"
-#include "observe/queue_gauges.h"
 
 namespace horae {
 namespace {
@@ -27,17 +26,9 @@ std::string status_json(std::string_view status) {
 void get_health(Api&, const CallPtr& call) { call->answer(200, status_json("ok")); }
 
 void get_readiness(Api& api, const CallPtr& call) {
-  api.read(call, [&api, call] {
-    const auto& extra = api.parts().readiness;
-    if (const auto ready = extra ? extra() : Result<void>(); !ready.ok()) {
-      return call->fail(problem_kind("unavailable"), ready.error().message);
-    }
-    // Any read will do: the point is that the store answers.
-    if (const auto running = api.parts().queues.scheduler_running(); !running.ok()) {
-      return call->fail(problem_kind("unavailable"), "the store does not answer: " + running.error().message);
-    }
-    call->answer(200, status_json("ready"));
-  });
+  const auto ready = api.readiness().state();
+  if (!ready.ok()) return call->fail(problem_kind("unavailable"), ready.error().message);
+  call->answer(200, status_json("ready"));
 }
 
 // While the store is unavailable, the counts keep their last values and horae_store_up is 0.
@@ -46,13 +37,17 @@ void get_metrics(Api& api, const CallPtr& call) {
   api.read(call, [&api, call] {
     const auto queues = api.parts().queues.queues();
     Metrics& metrics = api.parts().metrics;
-    if (queues.ok()) publish_queues(metrics, *queues);
+    if (queues.ok()) api.queue_gauges().publish(*queues);
     metrics.gauge({"horae_store_up", "1 while the store answers"}).set(queues.ok() ? 1 : 0);
     call->answer({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text()});
   });
 }
 
-void get_openapi(Api&, const CallPtr& call) { call->answer(200, openapi_document()); }
+// What every caller may ask for is one buffer for all answers.
+void get_openapi(Api&, const CallPtr& call) {
+  static const auto kDocument = std::make_shared<const std::string>(openapi_document());
+  call->answer({.body = {}, .shared_body = kDocument});
+}
 
 // Temporary: a dashboard may take this path.
 void get_root(Api&, const CallPtr& call) {
@@ -63,9 +58,11 @@ void get_root(Api&, const CallPtr& call) {
 }
 
 void get_docs(Api&, const CallPtr& call) {
+  static const auto kPage = std::make_shared<const std::string>(docs_page());
   call->answer({.content_type = "text/html; charset=utf-8",
-                .body = std::string(docs_page()),
-                .headers = {{"Content-Security-Policy", docs_policy()}}});
+                .body = {},
+                .headers = {{"Content-Security-Policy", docs_policy()}},
+                .shared_body = kPage});
 }
 
 }  // namespace

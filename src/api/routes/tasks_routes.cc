@@ -37,15 +37,19 @@ void submit_task(Api& api, const CallPtr& call) {
   auto task = read_new_task(call->request.body);
   if (!task.ok()) return call->fail(task.error());
   if (auto allowed = call->check_scope(task->queue); !allowed.ok()) return call->fail(allowed.error());
-  Submission submission{.task = std::move(*task), .new_id = api.parts().ids.next()};
+  Submission submission{
+      .task = std::move(*task), .new_id = api.parts().ids.next(), .allowance = call->principal.allowance};
   // Keeps only the fields that a refusal needs: the spec may be large.
   auto refusal = std::make_shared<Submission>(Submission{
       .task = {.id = submission.task.id, .key = submission.task.key, .queue = submission.task.queue, .spec = {}},
-      .new_id = submission.new_id});
+      .new_id = submission.new_id,
+      .allowance = submission.allowance});
   api.parts().combiner.submit(std::move(submission), [call, refusal](Result<SubmitOutcome> outcome) {
-    if (!outcome.ok()) return call->fail(outcome.error());
-    if (!was_stored(*outcome)) return call->fail(submit_error(*refusal, *outcome));
-    answer_submitted(*call, *outcome);
+    call->run([&] {
+      if (!outcome.ok()) return call->fail(outcome.error());
+      if (!was_stored(*outcome)) return call->fail(submit_error(*refusal, *outcome));
+      answer_submitted(*call, *outcome);
+    });
   });
 }
 
@@ -77,15 +81,18 @@ void submit_tasks(Api& api, const CallPtr& call) {
       continue;
     }
     batch->answer.add_taken();
-    batch->submissions.push_back({.task = std::move(*task), .new_id = api.parts().ids.next()});
+    batch->submissions.push_back(
+        {.task = std::move(*task), .new_id = api.parts().ids.next(), .allowance = call->principal.allowance});
   }
   auto submissions = batch->submissions;
   api.parts().combiner.submit(std::move(submissions),
                               [call, batch](const std::vector<Result<SubmitOutcome>>& outcomes) {
-                                if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-                                call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
-                                  append_submit_outcome(out, batch->submissions[index], outcomes[index]);
-                                }));
+                                call->run([&] {
+                                  if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
+                                  call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
+                                    append_submit_outcome(out, batch->submissions[index], outcomes[index]);
+                                  }));
+                                });
                               });
 }
 
@@ -186,10 +193,12 @@ void cancel_tasks(Api& api, const CallPtr& call) {
   }
   auto wishes = batch->wishes;
   api.parts().combiner.cancel(std::move(wishes), [call, batch](const auto& outcomes) {
-    if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-    call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
-      append_cancel_outcome(out, batch->wishes[index], outcomes[index]);
-    }));
+    call->run([&] {
+      if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
+      call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
+        append_cancel_outcome(out, batch->wishes[index], outcomes[index]);
+      }));
+    });
   });
 }
 

@@ -76,10 +76,12 @@ void settle_tasks(Api& api, const CallPtr& call) {
   std::vector<Settlement> settlements = read_settlements(api, *call, *items, {}, *batch);
   api.parts().combiner.settle(std::move(settlements),
                               [call, batch](const std::vector<Result<SettleOutcome>>& outcomes) {
-                                if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
-                                call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
-                                  append_settle_outcome(out, batch->settlements[index], outcomes[index]);
-                                }));
+                                call->run([&] {
+                                  if (const auto failure = common_failure(outcomes)) return call->fail(*failure);
+                                  call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
+                                    append_settle_outcome(out, batch->settlements[index], outcomes[index]);
+                                  }));
+                                });
                               });
 }
 
@@ -157,6 +159,7 @@ std::vector<Route> worker_routes() {
              "ready: one answer holds one task or at most 8 MiB of specs and checkpoints",
              "LeasedTasks"},
             {422, "A value is not allowed"},
+            {429, "Too many claims of this access token are waiting"},
             {503, "The store is unavailable; repeat with the same token"}},
        .handle = claim_tasks},
       {.method = "POST",

@@ -218,6 +218,15 @@ Result<std::vector<QueueReply>> read_queues(std::string_view json) {
   return finish(reader, "list of queues", std::move(*queues));
 }
 
+Result<QueueRemovalReply> read_queue_removal(std::string_view json) {
+  Reader reader(json, {"name", "cancelled", "purged"});
+  reader.require("name");
+  return finish(
+      reader, "deleted queue",
+      QueueRemovalReply{
+          .name = reader.word("name"), .cancelled = reader.count("cancelled"), .purged = reader.count("purged")});
+}
+
 Result<SchedulerReply> read_scheduler(std::string_view json) {
   Reader reader(json, {"running", "changed", "slots", "backlog", "waiting_workers"});
   reader.require("running");

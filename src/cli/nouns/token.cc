@@ -45,7 +45,7 @@ struct TokenCommand {
 };
 
 Result<std::string> call_offline(const Context& context, const Config& config, const StoreCall& call) {
-  const auto store = open_store(config.store, context.clock, config.postgres);
+  const auto store = open_store(config.store, context.clock, config.postgres, config.max_queues);
   if (!store.ok()) return store.error();
   // In another folder than the node's, the default store is another one, and is made if there is none.
   context.console.err << "store: " << (*store)->description() << '\n';

@@ -20,7 +20,7 @@ struct Admission {
   std::shared_ptr<CallerShare> share = {};
 
   // Passed on to the handler, as HttpRequest::admitted.
-  std::shared_ptr<const void> admitted = {};
+  std::shared_ptr<void> admitted = {};
 };
 
 // `head` is a request without its body. Called on the server's threads, on several at the same time; it must not block.

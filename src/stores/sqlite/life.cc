@@ -1,5 +1,9 @@
 #include "stores/sqlite/life.h"
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
@@ -43,7 +47,10 @@ Lives::Lives(Writer& writer)
       insert_trail_(writer.database(), statement("trail_insert")),
       prune_trail_(writer.database(), statement("trail_prune")),
       count_omitted_(writer.database(), statement("trail_count_omitted")),
-      find_late_(writer.database(), statement("trail_find_late")),
+      trail_rows_(writer.database(), statement("trail_rows")),
+      note_late_(writer.database(), statement("trail_note_late")),
+      append_late_(writer.database(), statement("trail_append_late")),
+      drop_trail_(writer.database(), statement("trail_drop")),
       find_assignment_(writer.database(), statement("trail_find_assignment")),
       drop_assignment_(writer.database(), statement("trail_drop_assignment")) {}
 
@@ -107,12 +114,86 @@ void Lives::note(const Life& life, HistoryKind kind, Instant now, std::optional<
   insert_trail(life.number, kind, life.attempt, life.owner.value_or(""), started_at, now, progress, detail);
 }
 
-void Lives::note_late_result(const Life& life, int attempt, std::string_view owner, Instant now,
-                             std::string_view detail) {
-  if (has_row(find_late_.start(life.number, HistoryKind::kLateResult, attempt, owner))) return;
-  // The present assignment came before the late result, so its row must be before it.
-  if (life.started_at) note(life, HistoryKind::kAssignment, *life.started_at, std::nullopt, "");
-  insert_trail(life.number, HistoryKind::kLateResult, attempt, owner, std::nullopt, now, std::nullopt, detail);
+// As prune_trail() does it row by row.
+Lives::Surplus Lives::surplus_of(std::size_t rows) {
+  const std::size_t count = rows > kTrailRows ? rows - kTrailRows : 0;
+  return {.begin = kTrailFirstRows, .end = kTrailFirstRows + count};
+}
+
+std::vector<Lives::TrailRow> Lives::trail_of(std::int64_t number) {
+  std::vector<TrailRow> rows;
+  trail_rows_.start(number);
+  while (trail_rows_.next()) {
+    rows.push_back({.place = trail_rows_.integer(0),
+                    .kind = static_cast<HistoryKind>(trail_rows_.small(1)),
+                    .attempt = trail_rows_.small(2),
+                    .worker = trail_rows_.text(3),
+                    .has_assignment = trail_rows_.small(4) != 0});
+  }
+  return rows;
+}
+
+void Lives::note_late_results(const Life& life, std::span<const LateResult> results, Instant now) {
+  if (results.size() == 1 && note_only_late_result(life, results.front(), now)) return;
+  const std::vector<TrailRow> old = trail_of(life.number);
+  std::set<std::pair<int, std::string_view>> noted;
+  bool has_assignment = !life.started_at;
+  for (const TrailRow& row : old) {
+    if (row.kind == HistoryKind::kLateResult) noted.emplace(row.attempt, row.worker);
+    has_assignment |= row.has_assignment && row.attempt == life.attempt;
+  }
+  std::vector<const LateResult*> fresh;
+  for (const LateResult& result : results) {
+    if (noted.emplace(result.attempt, result.owner).second) fresh.push_back(&result);
+  }
+  if (fresh.empty()) return;
+
+  const Surplus surplus = surplus_of(old.size() + (has_assignment ? 0 : 1) + fresh.size());
+  int omitted = drop_old(life.number, old, surplus);
+  std::size_t row = old.size();
+  std::int64_t place = old.empty() ? 0 : old.back().place;
+  // The present assignment came before the late results, so its row must be before theirs.
+  std::int64_t assignment = 0;  // its place, until it is written
+  if (!has_assignment) {
+    ++place;
+    if (surplus.has(row++)) {
+      ++omitted;
+    } else {
+      assignment = place;
+    }
+  }
+  for (const LateResult* result : fresh) {
+    ++place;
+    if (surplus.has(row++)) {
+      ++omitted;
+      continue;
+    }
+    const int rows = append_late_.run_any(life.number, place, HistoryKind::kLateResult, result->attempt, result->owner,
+                                          now, result->detail, assignment, HistoryKind::kAssignment, life.attempt,
+                                          life.owner.value_or(""), life.started_at);
+    append_late_.expect_one(assignment == 0 ? rows : rows - 1);
+    assignment = 0;
+  }
+  if (omitted > 0) count_omitted_.run(omitted, life.number);
+}
+
+// The common case in one statement. False, and nothing is written, if the result is noted already or the trail may be full.
+bool Lives::note_only_late_result(const Life& life, const LateResult& result, Instant now) {
+  return note_late_.run_any(life.number, HistoryKind::kLateResult, result.attempt, result.owner, now, result.detail,
+                        HistoryKind::kAssignment, life.attempt, life.owner.value_or(""), life.started_at,
+                        kTrailRows) > 0;
+}
+
+// Deletes the surplus rows, and returns how many entries of the history they were.
+int Lives::drop_old(std::int64_t number, const std::vector<TrailRow>& old, const Surplus& surplus) {
+  int entries = 0;
+  std::int64_t last = 0;
+  for (std::size_t i = surplus.begin; i < std::min(surplus.end, old.size()); ++i) {
+    entries += old[i].entries();
+    last = old[i].place;
+  }
+  if (entries > 0) drop_trail_.run_any(number, old[surplus.begin].place, last);
+  return entries;
 }
 
 void Lives::forget_assignment(const Life& life) {

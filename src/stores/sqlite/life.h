@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,13 @@ struct Rules {
   RetryPolicy retry;
 };
 
+// A result that was refused, because its owner does not hold the task.
+struct LateResult {
+  int attempt = 0;
+  std::string_view owner;
+  std::string detail;
+};
+
 // For code inside a transaction of the writer.
 class Lives {
  public:
@@ -54,13 +62,36 @@ class Lives {
   // Notes how the present attempt ended (or, for kAssignment, that it began) in the task's trail, which stays bounded.
   void note(const Life& life, HistoryKind kind, Instant now, std::optional<double> progress, std::string_view detail);
 
-  // Notes a result that came too late, once for each attempt and owner.
-  void note_late_result(const Life& life, int attempt, std::string_view owner, Instant now, std::string_view detail);
+  // Notes results of one task that came too late, in their order, once for each attempt and owner. However many they are,
+  // the trail is read once, and only what stays in it is written.
+  void note_late_results(const Life& life, std::span<const LateResult> results, Instant now);
 
   // The attempt was never started: its assignment leaves the trail again, if it is there.
   void forget_assignment(const Life& life);
 
  private:
+  // A row of the trail, as far as late results need it.
+  struct TrailRow {
+    std::int64_t place = 0;
+    HistoryKind kind = HistoryKind::kAssignment;
+    int attempt = 0;
+    std::string worker;
+    bool has_assignment = false;
+
+    // With the assignment of the attempt that it ends.
+    int entries() const { return has_assignment && kind != HistoryKind::kAssignment ? 2 : 1; }
+  };
+  // The rows of a trail, counted in its order, that leave because there are too many: those after the first ones.
+  struct Surplus {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    bool has(std::size_t row) const { return row >= begin && row < end; }
+  };
+  static Surplus surplus_of(std::size_t rows);
+
+  std::vector<TrailRow> trail_of(std::int64_t number);
+  bool note_only_late_result(const Life& life, const LateResult& result, Instant now);
+  int drop_old(std::int64_t number, const std::vector<TrailRow>& old, const Surplus& surplus);
   void insert_trail(std::int64_t number, HistoryKind kind, int attempt, std::string_view worker,
                     std::optional<Instant> started_at, Instant now, std::optional<double> progress,
                     std::string_view detail);
@@ -75,7 +106,10 @@ class Lives {
   Statement insert_trail_;
   Statement prune_trail_;
   Statement count_omitted_;
-  Statement find_late_;
+  Statement trail_rows_;
+  Statement note_late_;
+  Statement append_late_;
+  Statement drop_trail_;
   Statement find_assignment_;
   Statement drop_assignment_;
 };

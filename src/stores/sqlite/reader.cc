@@ -47,7 +47,14 @@ template <typename T, typename Body>
 Result<T> Reader::look(Body body) {
   const std::lock_guard lock(connection_->mutex);
   database_.execute("BEGIN");
-  T answer = body();
+  T answer;
+  try {
+    answer = body();
+  } catch (...) {  // out of memory: the next look must find no transaction
+    database_.execute("ROLLBACK");
+    (void)database_.take_error();
+    throw;
+  }
   database_.execute("COMMIT");
   if (auto done = database_.take_error(); !done.ok()) {
     database_.execute("ROLLBACK");

@@ -96,10 +96,10 @@ class Tasks final : public TaskStore {
 class SqliteStore final : public Store {
  public:
   SqliteStore(std::optional<DatabaseLock> lock, std::string path, std::shared_ptr<Connection> writer,
-              const std::shared_ptr<Connection>& reader, const Clock& clock)
+              const std::shared_ptr<Connection>& reader, const Clock& clock, std::size_t max_queues)
       : lock_(std::move(lock)),
         path_(std::move(path)),
-        writer_(std::move(writer), clock),
+        writer_(std::move(writer), clock, max_queues),
         tasks_(writer_, reader, clock),
         queues_(writer_),
         messages_(writer_),
@@ -164,7 +164,7 @@ std::optional<std::string> sqlite_warning(const std::string& url) {
   return path.ok() && url != kSqliteMemory ? sqlite::folder_warning(*path) : std::nullopt;
 }
 
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock) {
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock, std::size_t max_queues) {
   const auto path = sqlite::path_of(url);
   if (!path.ok()) return path.error();
   auto lock = sqlite::take_lock(url, *path);
@@ -178,7 +178,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const C
   const auto opened_writer = *writer;
   const auto opened_reader = *reader;
   std::unique_ptr<Store> store =
-      std::make_unique<sqlite::SqliteStore>(std::move(*lock), *path, opened_writer, opened_reader, clock);
+      std::make_unique<sqlite::SqliteStore>(std::move(*lock), *path, opened_writer, opened_reader, clock, max_queues);
   // Preparing the statements may have failed.
   for (const auto& connection : {opened_writer, opened_reader}) {
     if (auto prepared = connection->database->take_error(); !prepared.ok()) return prepared.error();

@@ -20,7 +20,8 @@ inline constexpr std::string_view kSqliteMemory = "sqlite::memory:";
 // lock file beside the database (PATH.lock) keeps a second node away (kConflict). Only the owner may read and write the
 // files, old ones too. kRefused if the database was written by a newer Horae, if every user may write to its folder, or
 // if it belongs to another user.
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock);
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock,
+                                                 std::size_t max_queues = kMaxQueues);
 
 // What the log of a node should say about the place of the store although it is accepted; nothing if all is well.
 std::optional<std::string> sqlite_warning(const std::string& url);

@@ -42,7 +42,12 @@ SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& k
     if (!found) {
       // A queue is made only for a task that will be stored in it.
       if (auto present = find_present(submission, digest, 0)) return *present;
-      found = writer_.find_or_make_queue(task.queue);
+      const QueueAllowance* const allowance = submission.allowance.get();
+      if (allowance && writer_.queues_made_by(allowance->token) >= allowance->most) {
+        return {.kind = SubmitOutcome::Kind::kOverAllowance, .id = submission.id()};
+      }
+      found =
+          writer_.find_or_make_queue(task.queue, change, allowance ? std::optional(allowance->token) : std::nullopt);
       if (!found) return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
     }
     queue = known.emplace(task.queue, *found).first;

@@ -6,6 +6,7 @@
 #include "store/task_store.h"
 #include "stores/sqlite/effects.h"
 #include "stores/sqlite/life.h"
+#include "stores/sqlite/purge.h"
 #include "stores/sqlite/writer.h"
 
 namespace horae::sqlite {
@@ -32,12 +33,12 @@ class Upkeep {
   bool has_leases();
   ExpiredLease expire_one(std::int64_t number, Change& change);
   PurgeOutcome purge_tasks(std::size_t max, Change& change);
-  bool purge_one(std::int64_t number, std::int64_t queue, Change& change);
   bool forget_old_tokens(std::size_t max, const Change& change);  // true if there are more
 
   Writer& writer_;
   Lives& lives_;
   Effects& effects_;
+  Purger purger_;
   Statement due_;
   Statement next_due_;
   Statement promote_;
@@ -48,13 +49,7 @@ class Upkeep {
   Statement overdue_;
   Statement name_;
   Statement retentions_;
-  Statement purgeable_;
-  Statement purge_life_;
-  Statement purge_task_;
-  Statement purge_checkpoint_;
-  Statement purge_errors_;
-  Statement purge_trail_;
-  Statement raise_high_number_;
+  Statement forget_queues_;
   Statement old_tokens_;
   Statement forget_token_;
 };

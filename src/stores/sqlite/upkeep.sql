@@ -84,54 +84,18 @@ select id, queue.name
 select no, retention
   from queue;
 
--- name: upkeep_purgeable
--- ?1 integer: queue
--- ?2 integer: what was updated before this may go, µs
--- ?3 integer: how many
--- Index: life_finished, whose order this is
-select number
-  from life
- where queue = ?1 and state >= 3 and updated_at < ?2
- order by updated_at
- limit ?3;
-
--- name: upkeep_purge_life
--- ?1 integer: task
--- Index: the primary key
-delete from life
- where number = ?1 and state >= 3
-returning state;
-
--- name: upkeep_purge_task
--- ?1 integer: task
--- Index: the primary key
-delete from task
- where number = ?1;
-
--- name: upkeep_purge_checkpoint
--- ?1 integer: task
--- Index: the primary key
-delete from checkpoint
- where number = ?1;
-
--- name: upkeep_purge_errors
--- ?1 integer: task
--- Index: the primary key
-delete from error
- where number = ?1;
-
--- name: upkeep_purge_trail
--- ?1 integer: task
--- Index: the primary key
-delete from trail
- where number = ?1;
-
--- name: upkeep_raise_high_number
--- Numbers are not given twice.
--- ?1 integer: number of a task that is purged
--- Index: none, the table has one row
-update control
-   set high_number = max(high_number, ?1);
+-- name: upkeep_forget_queues
+-- ?1 integer: only those that were made before this, µs
+-- ?2 integer: how many
+-- Index: none, all are read
+delete from queue
+ where no in (
+         select no
+           from queue
+          where configured = 0
+            and made_at < ?1
+            and scheduled + ready + running + completed + aborted + cancelled = 0
+          limit ?2);
 
 -- name: upkeep_old_tokens
 -- Tokens that are old, and under which nothing is leased. All running tasks are read once for all of them.

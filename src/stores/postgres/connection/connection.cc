@@ -64,6 +64,8 @@ bool Failure::transient() const { return sqlstate == "40001" || sqlstate == "40P
 bool Failure::duplicate() const { return sqlstate == "23505"; }
 // A partition that is dropped while a statement waits for it shows as a relation that is gone.
 bool Failure::no_partition() const { return sqlstate == "23514" || sqlstate == "42P01" || sqlstate == "XX000"; }
+bool Failure::null_value() const { return sqlstate == "23502"; }
+bool Failure::lock_timeout() const { return sqlstate == "55P03"; }
 bool Failure::unmet() const { return sqlstate == "22012"; }
 
 // ---- Connection ----

@@ -193,8 +193,8 @@ create table trail (
 ) partition by range (lo);
 
 -- Keeps the history of one task bounded: the first 16 rows and the newest 112 stay, and the number of entries between is kept in a
--- row whose `no` is 0. A row that also holds an assignment is two entries.
-create function horae_prune_trail(task_number bigint) returns void language sql as $$
+-- row whose `no` is 0, together with `omitted`, those that were not even written. A row that also holds an assignment is two entries.
+create function horae_prune_trail(task_number bigint, omitted bigint) returns void language sql as $$
   with held as (
     select no, kind, started_at, row_number() over (order by no) as place, count(*) over () as total
       from trail
@@ -206,9 +206,9 @@ create function horae_prune_trail(task_number bigint) returns void language sql 
     returning case when held.kind <> 0 and held.started_at is not null then 2 else 1 end as entries
   )
   insert into trail (lo, hi, no, kind, attempt, worker, at)
-  select task_number, task_number, 0, -1, sum(entries), '', horae_now()
+  select task_number, task_number, 0, -1, coalesce(sum(entries), 0) + omitted, '', horae_now()
     from dropped
-  having count(*) > 0
+  having coalesce(sum(entries), 0) + omitted > 0
       on conflict (lo, no) do update set attempt = trail.attempt + excluded.attempt
 $$;
 

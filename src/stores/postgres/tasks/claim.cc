@@ -68,7 +68,7 @@ class Claimer::HeadPart final : public ClaimPart {
     }
     claimer_.known_.remember_ids(tasks);
     for (const TakenRange& each : taken_.ranges) {
-      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt});
+      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt, wish().owner});
     }
     claimer_.note_cost(taken_.ranges.size(), tasks.size());
     Claimed claimed(1);
@@ -143,7 +143,11 @@ class Claimer::SharedPart final : public ClaimPart {
     once_.reset();
   }
 
+  // Queues that had ended: their names may have other numbers now.
+  const std::set<int>& ended() const { return ended_; }
+
   Result<std::optional<Claimed>> finish() override {
+    if (!ended_.empty()) claimer_.names_.forget_numbers({ended_.begin(), ended_.end()});
     const bool got_nothing = std::ranges::all_of(claimed_, [](const auto& each) { return each.empty(); });
     return got_nothing ? std::optional<Claimed>() : std::optional(std::move(claimed_));
   }
@@ -152,6 +156,7 @@ class Claimer::SharedPart final : public ClaimPart {
   void reset() {
     open_.assign(wanted_.wishes.size(), {});
     heads_.clear();
+    ended_.clear();
     leases_.clear();
     again_.clear();
     rest_.clear();
@@ -164,7 +169,7 @@ class Claimer::SharedPart final : public ClaimPart {
     if (leases_.empty()) return;
     for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
     for (const RunningRange& lease : leases_) {
-      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
+      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt, lease.owner});
     }
     claimer_.note_cost(leases_.size(), tasks_.size());
   }
@@ -185,6 +190,7 @@ class Claimer::SharedPart final : public ClaimPart {
   std::optional<OnceTokens> once_;      // while the transaction lasts
   std::vector<std::vector<int>> open_;  // the queues from which each wish may get new tasks
   Heads heads_;
+  std::set<int> ended_;
   std::vector<RunningRange> leases_;
   std::vector<Range> again_;      // that had an attempt before
   std::vector<ReadyRange> rest_;  // of ranges that gave tasks
@@ -243,6 +249,10 @@ bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks&
   std::set<int> open;  // neither paused nor stopped
   for (const Row row : rows) {
     now_ = row.instant(0);
+    if (row.is_null(1)) {
+      ended_.insert(row.small(18));
+      continue;
+    }
     open.insert(row.small(1));
     Head& head = heads_[row.small(1)];
     head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
@@ -336,7 +346,8 @@ Result<Claimer::Wanted> Claimer::find_queues(std::span<const ClaimWish> wishes) 
   return wanted;
 }
 
-Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
+// `is_repeated`: with the numbers of queues that were read again, because some of them had ended.
+Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes, bool is_repeated) {
   const auto wanted = find_queues(wishes);
   if (!wanted.ok()) return wanted.error();
   const bool any_once = std::ranges::any_of(wishes, &ClaimWish::once);
@@ -350,7 +361,9 @@ Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
   SharedPart shared(*this, *wanted, true);
   auto claimed = run(shared);
   if (!claimed.ok()) return claimed.error();
-  return std::move(*claimed).value_or(Claimed(wishes.size()));
+  if (*claimed) return std::move(**claimed);
+  if (shared.ended().empty() || is_repeated) return Claimed(wishes.size());
+  return claim(wishes, true);
 }
 
 Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wishes) {

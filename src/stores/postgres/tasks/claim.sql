@@ -1,8 +1,8 @@
 -- Claims of several wishes or queues.
 
 -- name: lock_heads
--- The heads of the queues in the order of claims; a queue in which nothing is ready answers one row of nulls. Pause and
--- stop are conditions of the statement itself.
+-- The heads of the queues in the order of claims; a queue in which nothing is ready answers one row of nulls, and so does
+-- one that has ended: its own number is null, too. Pause and stop are conditions of the statement itself.
 -- $1 integer[]: queues
 -- $2 bigint[]: the floor of each
 -- $3 bigint[]: how many ranges of each at most
@@ -11,9 +11,9 @@
 -- Index: queue_pkey, ready_order
 -- Locks: the ranges that it returns; it skips those that are locked
 select horae_now(), q.no, q.base, q.rate, q.since, r.lo, r.hi, r.queue, r.attempt, r.tries, r.max_attempts, r.recurring,
-       r.run_at, r.ended_event, r.ended_owner, r.rank, r.at, r.updated_at
+       r.run_at, r.ended_event, r.ended_owner, r.rank, r.at, r.updated_at, w.no
   from unnest($1::integer[], $2::bigint[], $3::bigint[], $5::smallint[]) as w(no, floor, most, fresh)
-  join queue as q on q.no = w.no and not q.paused
+  left join queue as q on q.no = w.no
   left join lateral (
          select *
            from ready
@@ -26,7 +26,8 @@ select horae_now(), q.no, q.base, q.rate, q.since, r.lo, r.hi, r.queue, r.attemp
           order by ready.queue, ready.rank, ready.at, ready.lo + 0
           limit w.most
             for update skip locked) as r on true
- where not (select stopped from control);
+ where not (select stopped from control)
+   and q.paused is not true;
 
 -- name: wait_for_others
 -- Waits until a transaction that holds the head of one of the queues has ended.

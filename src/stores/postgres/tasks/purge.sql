@@ -39,6 +39,18 @@ select f.lo, f.hi, f.queue, f.state
  limit $1::bigint
    for update of f skip locked;
 
+-- name: lock_finished_of_queue
+-- $1 integer: the queue
+-- $2 bigint: how many ranges at most
+-- Index: finished_queue
+-- Locks: the ranges; it skips those that are locked
+select f.lo, f.hi, f.queue, f.state
+  from finished as f
+ where f.queue = $1::integer
+ order by f.lo + 0
+ limit $2::bigint
+   for update of f skip locked;
+
 -- name: delete_finished
 -- $1 bigint[]: first numbers of ranges
 -- Index: finished_pkey

@@ -223,7 +223,9 @@ class Batch {
       if (event != Event::kHeartbeat && (event != Event::kComplete || ends_turn)) leaving.push_back(card.number);
       // It may be late, also because an earlier item of the batch ends the attempt.
       const bool is_first = named.insert(card.number).second;
-      if (brings_result(event) && (!is_first || !is_held_by(card, settlements_[i]))) late.push_back(card.number);
+      const bool may_be_late = brings_result(event) && (!is_first || !is_held_by(card, settlements_[i]));
+      // What is leased is locked, so nobody else can note anything of it.
+      if (may_be_late) (card.lease != nullptr ? leaving : late).push_back(card.number);
     }
     if (!aborted.empty()) {
       for (const Row row : transaction_.run(kPolicies, Params::of(aborted))) {
