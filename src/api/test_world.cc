@@ -40,6 +40,7 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
       server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
               {.listen = {"127.0.0.1:0"}, .trusts_local = !options.gate.require_token, .limits = limits}, &clock_,
               no_meter(), [this](const HttpRequest& head) { return api_.admit(head); }) {
+  (void)api_.readiness().run_once(clock_.now());
   combiner_.start();
   api_.start();
   claimer_thread_ = std::thread([this] {
@@ -83,7 +84,6 @@ void ApiWorld::stop() {
 
 TestResponse ApiWorld::call(std::string_view method, std::string_view target, std::string_view body,
                             std::string_view headers) {
-  if (target == "/readyz") check_readiness();
   if (!client_) client_.emplace(server_.port());
   TestResponse response = client_->call(method, target, body, headers);
   if (response.headers["connection"] == "close") client_.reset();

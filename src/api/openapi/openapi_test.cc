@@ -167,6 +167,7 @@ bool can_be_over_limit(const Route& route) {
 Seen walk_failing_store(ErrorCode code) {
   ApiWorld world;
   world.gate().fail_with(code);
+  world.check_readiness();
   for (const Route& route : routes()) {
     if (route.name == "claim_tasks" || (code == ErrorCode::kOverLimit && !can_be_over_limit(route))) continue;
     (void)world.call(method_of(route), fill(route.pattern), good_body(route));
@@ -272,9 +273,11 @@ TEST(Node, IsHealthyButNotReadyWithoutItsStore) {
   EXPECT_EQ(text_of(world.get("/healthz").body, "status"), "ok");
   EXPECT_EQ(text_of(world.get("/readyz").body, "status"), "ready");
   world.gate().fail_with(ErrorCode::kUnavailable);
+  world.check_readiness();
   EXPECT_EQ(world.get("/healthz").status, 200);
   EXPECT_EQ(world.get("/readyz").status, 503);
   world.gate().fail_with(std::nullopt);
+  world.check_readiness();
   EXPECT_EQ(world.get("/readyz").status, 200);
 }
 
