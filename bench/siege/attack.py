@@ -48,7 +48,7 @@ class Attackers:
                                        text=True)
             self.processes.append(process)
             order = {"port": node.port, "seconds": ATTACK_S, "connections": share, "first_peer": 2,
-                     "peers": plan.peers, "seed": plan.seed * PROCESSES + i, "tokens": node.tokens}
+                     "peers": plan.peers, "seed": plan.seed * PROCESSES + i, "tenants": node.tenants}
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.flush()
 

@@ -59,7 +59,7 @@ def chunked(path, body, token):
 
 
 def kinds_of(tokens):
-    """All kinds, by name. `tokens` are those that a hostile tenant has: one that submits, one that works."""
+    """All kinds, by name. `tokens` are those of a hostile tenant: one that submits, one that works."""
     submit, work = tokens["submit"], tokens["work"]
 
     def fixed(request, reads=False, repeats=False):
@@ -117,11 +117,11 @@ class Attack:
         self.budget = 0.0  # connections that may be opened now
         self.due = collections.deque()    # connections to open, with the time, in this order
         self.lives = collections.deque()  # connections that do not read, with the time to end them, about in order
-        kinds = kinds_of(plan["tokens"])
+        tenants = [kinds_of(tokens) for tokens in plan["tenants"]]
         for name, count in plan["connections"].items():
             for i in range(count):
                 source = f"127.0.0.{plan['first_peer'] + i % plan['peers']}"
-                self.due.append((0.0, Connection(name, kinds[name], source)))
+                self.due.append((0.0, Connection(name, tenants[i % len(tenants)][name], source)))
         random.shuffle(self.due)
         self.untried = len(self.due)
 

@@ -95,7 +95,7 @@ def require(is_met, what):
 
 def prepare(node):
     """Submits the big tasks for which the attackers ask, and tries the mix once."""
-    client = Client(node.port, node.tokens["client"])
+    client = Client(node.port, node.client_token)
     for i in range(BIG_TASKS):
         client.call("POST", "/v1/tasks", {"queue": "siege", "spec": {"n": i, "text": "x" * BIG_SPEC}})
     mix = Mix(client)
@@ -109,7 +109,7 @@ def make_calls(node, count, patience_s, limit_s):
 
     Returns the times in ms of those that were answered, and why the others were refused.
     """
-    mix = Mix(Client(node.port, node.tokens["client"], patience_s))
+    mix = Mix(Client(node.port, node.client_token, patience_s))
     times, refusals = [], []
     begun = time.monotonic()
     for i in range(count):
@@ -129,7 +129,7 @@ def is_quiet(node, files):
     """Whether the node serves as before the attack, on new connections, and holds no others."""
     if node.files() > files + SPARE_FILES:
         return False
-    for token, path in (("", "/readyz"), (node.tokens["client"], "/v1/tasks?queue=client&limit=1")):
+    for token, path in (("", "/readyz"), (node.client_token, "/v1/tasks?queue=client&limit=1")):
         client = Client(node.port, token)
         sent = time.monotonic()
         try:

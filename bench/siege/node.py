@@ -19,13 +19,13 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 class Node:
     """`horae serve` on SQLite, with tokens, in a folder."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, tenants=1):
         self.program = program
         self.data = f"{folder}/data"
         self.log = pathlib.Path(folder, "log")
-        self.tokens = {"client": self.create_token("admin"),
-                       "submit": self.create_token("submit", "--queues", "siege*"),
-                       "work": self.create_token("work", "--queues", "siege*")}
+        self.client_token = self.create_token("admin")
+        self.tenants = [{role: self.create_token(role, "--queues", "siege*") for role in ("submit", "work")}
+                        for _ in range(tenants)]
         with self.log.open("w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [program, "serve", "--data", self.data, "--http-listen", "127.0.0.1:0",

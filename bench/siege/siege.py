@@ -77,6 +77,7 @@ def read_arguments():
     parser.add_argument("--only", type=numbers)
     parser.add_argument("--calls", type=int)
     parser.add_argument("--peers", type=int, default=Plan._field_defaults["peers"])
+    parser.add_argument("--tenants", type=int, default=1, help="among which the hostile connections with a token divide")
     parser.add_argument("--memory-mib", type=int, default=MEMORY_LIMIT >> 20,
                         help="a small limit makes allocations fail; 0, for a program with a sanitizer, is none, and then "
                              "its memory is not judged")
@@ -90,7 +91,7 @@ def main():
                 patience_s=PATIENCE_S if arguments.short else CALL_S,
                 peers=arguments.peers)
     with tempfile.TemporaryDirectory() as folder:
-        node = Node(arguments.program, folder)
+        node = Node(arguments.program, folder, arguments.tenants)
         try:
             figures = besiege(node, plan, arguments.memory_mib << 20)
             was_alive = node.is_alive()
