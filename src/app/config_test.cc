@@ -179,7 +179,9 @@ TEST_F(ConfigTest, AcceptsNumericAddressesWithAPort) {
   EXPECT_EQ(told("127.9.9.9:0"), "no error");
   EXPECT_EQ(told("http://[::1]:3369"), "no error");
   EXPECT_THAT(told("::1:3369"), HasSubstr("without brackets"));
-  EXPECT_THAT(told("localhost:3369"), HasSubstr("no numeric address"));
+  EXPECT_EQ(told("localhost:3369"), "no error");
+  EXPECT_EQ(told("3369"), "no error");
+  EXPECT_THAT(told("horae.example:3369"), HasSubstr("no numeric address"));
   EXPECT_THAT(told("127.0.0.1"), HasSubstr("no port"));
   EXPECT_THAT(told("127.0.0.1:65536"), HasSubstr("no port"));
 }

@@ -101,7 +101,7 @@ TEST_F(NodeTest, ExplainsAWaitingTask) {
 TEST_F(NodeTest, ListsNodes) {
   const auto printed = terminal_.type({"node", "list"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
-  EXPECT_THAT(printed.out, HasSubstr("alive"));
+  EXPECT_THAT(printed.out, HasSubstr("STATE"));
 }
 
 TEST_F(NodeTest, PausesResumesAndConfiguresQueues) {

@@ -33,7 +33,7 @@ TEST(Settle, RefusesAProgressOutsideOfZeroToOne) {
   const std::string id = world.submit();
   (void)world.claim();
   for (const char* progress : {"1.5", "-0.1", "1e300"}) {
-    const auto response = world.settle("heartbeat", id, 1, fmt::format(R"(,"progress":{})", progress));
+    const auto response = world.settle("heartbeat", id, 1, fmt::format(R"("progress":{})", progress));
     const std::string outcome = items_of(response.body, "outcomes")[0];
     EXPECT_THAT(outcome, AllOf(HasSubstr("give 0 to 1"), HasSubstr(id)));
   }

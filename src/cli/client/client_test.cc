@@ -187,7 +187,7 @@ TEST_F(ClientTest, ListsNodes) {
   const auto printed = terminal_.type({"node", "list"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
   EXPECT_THAT(requests(), ElementsAre("GET /v1/nodes"));
-  for (const char* text : {"NODE", "LAST SEEN", "worker-1", "http://a:1", "0.1.0", "S", "L", "worker-2", "0.2.0"}) {
+  for (const char* text : {"NODE", "STATE", "worker-1", "http://a:1", "0.1.0", "S", "worker-2", "0.2.0"}) {
     EXPECT_THAT(printed.out, HasSubstr(text));
   }
 }
