@@ -302,6 +302,18 @@ TEST_P(Queues, AQueueThatEndedNoLongerCountsForItsToken) {
   EXPECT_EQ(submit_all({second})[0].kind, SubmitOutcome::Kind::kCreated);
 }
 
+TEST_P(Queues, ACallerWithoutRoomTakesNoneFromOneThatHasSome) {
+  Submission first = submission();
+  Submission second = submission();
+  Submission third = submission();
+  first.allowance = allowance("t-1", 0);
+  second.allowance = allowance("t-2", 1);
+  EXPECT_EQ(submit_all({first, second, third})[1].kind, SubmitOutcome::Kind::kCreated);
+  Submission later = submission();
+  later.allowance = first.allowance;
+  EXPECT_EQ(submit_all({later})[0].kind, SubmitOutcome::Kind::kCreated) << "the queue exists";
+}
+
 TEST_P(Queues, AnAllowanceOfNothingMakesNone) {
   Submission first = submission();
   first.allowance = allowance("t-1", 0);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -58,10 +59,11 @@ Result<MadeQueues> QueueNames::find_or_make_wanted(const std::vector<WantedQueue
   auto numbers = find(names);
   if (!numbers.ok()) return numbers.error();
   std::vector<WantedQueue> missing;
-  std::unordered_set<std::string_view> seen;
+  std::set<std::pair<std::string_view, std::string_view>> seen;  // a name, and on whose account
   for (const WantedQueue& each : wanted) {
     if (numbers->contains(each.name) || !check_queue_name(each.name).ok()) continue;
-    if (seen.insert(each.name).second) missing.push_back(each);
+    const std::string_view maker = each.allowance ? std::string_view(each.allowance->token) : std::string_view();
+    if (seen.emplace(each.name, maker).second) missing.push_back(each);
   }
   if (missing.empty()) return MadeQueues{.numbers = std::move(*numbers)};
   auto made = make(missing);

@@ -40,7 +40,8 @@ class QueueNames {
   Result<QueueNumbers> find(const std::vector<std::string>& names);
 
   // The same, and makes those that are missing, with default settings. Those that would be more than there may be, or
-  // than their allowance permits, are absent from the answer: the first ones of `wanted` come in.
+  // than their allowance permits, are absent from the answer: the first ones of `wanted` come in. A name may come with
+  // several allowances: the first one that permits it is used.
   Result<MadeQueues> find_or_make_wanted(const std::vector<WantedQueue>& wanted);
   Result<QueueNumbers> find_or_make(const std::vector<std::string>& names);
 

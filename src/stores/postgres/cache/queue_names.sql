@@ -24,7 +24,8 @@ select name
 lock table queue in share row exclusive mode;
 
 -- name: queue_make
--- $1 text[]: names, each once
+-- A name that comes for several tokens is made for the first one that may.
+-- $1 text[]: names
 -- $2 bigint: rate of ageing
 -- $3 bigint: retention, ns
 -- $4 bigint: how many queues there may be
@@ -41,7 +42,8 @@ select name, $2, $3, maker, horae_now()
  where maker is null
     or nth <= most - (select count(*) from queue where queue.made_by = wanted.maker)
  order by place
- limit greatest($4 - (select count(*) from queue), 0);
+ limit greatest($4 - (select count(*) from queue), 0)
+    on conflict (name) do nothing;
 
 -- name: queue_is_full
 -- $1 bigint: how many queues there may be

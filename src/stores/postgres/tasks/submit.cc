@@ -311,7 +311,10 @@ Result<MadeQueues> Submitter::make_queues(std::span<const Submission> submission
   for (std::size_t i = 0; i < submissions.size(); ++i) {
     const Submission& each = submissions[i];
     if ((*numbers)[i] || queues->contains(each.task.queue)) continue;
-    if (std::ranges::find(wanted, each.task.queue, &WantedQueue::name) != wanted.end()) continue;
+    const bool is_repeated = std::ranges::any_of(wanted, [&](const WantedQueue& before) {
+      return before.name == each.task.queue && before.allowance == each.allowance.get();
+    });
+    if (is_repeated) continue;
     wanted.push_back({.name = each.task.queue, .allowance = each.allowance.get()});
   }
   auto made = names_.find_or_make_wanted(wanted);
