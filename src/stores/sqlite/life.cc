@@ -1,6 +1,10 @@
 #include "stores/sqlite/life.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -48,8 +52,7 @@ Lives::Lives(Writer& writer)
       prune_trail_(writer.database(), statement("trail_prune")),
       count_omitted_(writer.database(), statement("trail_count_omitted")),
       trail_rows_(writer.database(), statement("trail_rows")),
-      note_late_(writer.database(), statement("trail_note_late")),
-      append_late_(writer.database(), statement("trail_append_late")),
+      append_trail_(writer.database(), statement("trail_append")),
       drop_trail_(writer.database(), statement("trail_drop")),
       find_assignment_(writer.database(), statement("trail_find_assignment")),
       drop_assignment_(writer.database(), statement("trail_drop_assignment")) {}
@@ -120,72 +123,66 @@ Lives::Surplus Lives::surplus_of(std::size_t rows) {
   return {.begin = kTrailFirstRows, .end = kTrailFirstRows + count};
 }
 
-std::vector<Lives::TrailRow> Lives::trail_of(std::int64_t number) {
-  std::vector<TrailRow> rows;
-  trail_rows_.start(number);
+std::map<std::int64_t, Lives::Trail> Lives::trails_of(const LateResultsByTask& tasks) {
+  std::map<std::int64_t, Trail> trails;
+  const std::string numbers = fmt::format("[{}]", fmt::join(std::views::keys(tasks), ","));
+  trail_rows_.start(numbers);
   while (trail_rows_.next()) {
-    rows.push_back({.place = trail_rows_.integer(0),
-                    .kind = static_cast<HistoryKind>(trail_rows_.small(1)),
-                    .attempt = trail_rows_.small(2),
-                    .worker = trail_rows_.text(3),
-                    .has_assignment = trail_rows_.small(4) != 0});
+    trails[trail_rows_.integer(0)].push_back({.place = trail_rows_.integer(1),
+                                              .kind = static_cast<HistoryKind>(trail_rows_.small(2)),
+                                              .attempt = trail_rows_.small(3),
+                                              .worker = trail_rows_.text(4),
+                                              .has_assignment = trail_rows_.small(5) != 0});
   }
-  return rows;
+  return trails;
 }
 
-void Lives::note_late_results(const Life& life, std::span<const LateResult> results, Instant now) {
-  if (results.size() == 1 && note_only_late_result(life, results.front(), now)) return;
-  const std::vector<TrailRow> old = trail_of(life.number);
+void Lives::note_late_results(const LateResultsByTask& tasks, Instant now) {
+  if (tasks.empty()) return;
+  const auto trails = trails_of(tasks);
+  const Trail none;
+  for (const auto& [number, late] : tasks) {
+    const auto found = trails.find(number);
+    append_late_results(late, found == trails.end() ? none : found->second, now);
+  }
+}
+
+void Lives::append_late_results(const LateResults& late, const Trail& old, Instant now) {
+  const Life& life = late.life;
+  // The present assignment needs a row before the late results only if their times do not show the order.
+  bool needs_assignment = life.started_at && now <= *life.started_at;
   std::set<std::pair<int, std::string_view>> noted;
-  bool has_assignment = !life.started_at;
   for (const TrailRow& row : old) {
     if (row.kind == HistoryKind::kLateResult) noted.emplace(row.attempt, row.worker);
-    has_assignment |= row.has_assignment && row.attempt == life.attempt;
+    if (row.has_assignment && row.attempt == life.attempt) needs_assignment = false;
   }
   std::vector<const LateResult*> fresh;
-  for (const LateResult& result : results) {
+  for (const LateResult& result : late.results) {
     if (noted.emplace(result.attempt, result.owner).second) fresh.push_back(&result);
   }
   if (fresh.empty()) return;
+  if (needs_assignment) fresh.insert(fresh.begin(), nullptr);
 
-  const Surplus surplus = surplus_of(old.size() + (has_assignment ? 0 : 1) + fresh.size());
+  const Surplus surplus = surplus_of(old.size() + fresh.size());
   int omitted = drop_old(life.number, old, surplus);
-  std::size_t row = old.size();
   std::int64_t place = old.empty() ? 0 : old.back().place;
-  // The present assignment came before the late results, so its row must be before theirs.
-  std::int64_t assignment = 0;  // its place, until it is written
-  if (!has_assignment) {
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
     ++place;
-    if (surplus.has(row++)) {
+    if (surplus.has(old.size() + i)) {
       ++omitted;
+    } else if (fresh[i] == nullptr) {
+      append_trail_.run(life.number, place, HistoryKind::kAssignment, life.attempt, life.owner.value_or(""),
+                        life.started_at, *life.started_at, "");
     } else {
-      assignment = place;
+      append_trail_.run(life.number, place, HistoryKind::kLateResult, fresh[i]->attempt, fresh[i]->owner, nullptr, now,
+                        fresh[i]->detail);
     }
-  }
-  for (const LateResult* result : fresh) {
-    ++place;
-    if (surplus.has(row++)) {
-      ++omitted;
-      continue;
-    }
-    const int rows = append_late_.run_any(life.number, place, HistoryKind::kLateResult, result->attempt, result->owner,
-                                          now, result->detail, assignment, HistoryKind::kAssignment, life.attempt,
-                                          life.owner.value_or(""), life.started_at);
-    append_late_.expect_one(assignment == 0 ? rows : rows - 1);
-    assignment = 0;
   }
   if (omitted > 0) count_omitted_.run(omitted, life.number);
 }
 
-// The common case in one statement. False, and nothing is written, if the result is noted already or the trail may be full.
-bool Lives::note_only_late_result(const Life& life, const LateResult& result, Instant now) {
-  return note_late_.run_any(life.number, HistoryKind::kLateResult, result.attempt, result.owner, now, result.detail,
-                        HistoryKind::kAssignment, life.attempt, life.owner.value_or(""), life.started_at,
-                        kTrailRows) > 0;
-}
-
 // Deletes the surplus rows, and returns how many entries of the history they were.
-int Lives::drop_old(std::int64_t number, const std::vector<TrailRow>& old, const Surplus& surplus) {
+int Lives::drop_old(std::int64_t number, const Trail& old, const Surplus& surplus) {
   int entries = 0;
   std::int64_t last = 0;
   for (std::size_t i = surplus.begin; i < std::min(surplus.end, old.size()); ++i) {

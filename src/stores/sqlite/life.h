@@ -1,8 +1,8 @@
 // Reads the state of a task, and writes its trail.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +49,13 @@ struct LateResult {
   std::string detail;
 };
 
+// Those of one task, which has not changed since they were refused.
+struct LateResults {
+  Life life;
+  std::vector<LateResult> results;
+};
+using LateResultsByTask = std::map<std::int64_t, LateResults>;
+
 // For code inside a transaction of the writer.
 class Lives {
  public:
@@ -62,9 +69,9 @@ class Lives {
   // Notes how the present attempt ended (or, for kAssignment, that it began) in the task's trail, which stays bounded.
   void note(const Life& life, HistoryKind kind, Instant now, std::optional<double> progress, std::string_view detail);
 
-  // Notes results of one task that came too late, in their order, once for each attempt and owner. However many they are,
-  // the trail is read once, and only what stays in it is written.
-  void note_late_results(const Life& life, std::span<const LateResult> results, Instant now);
+  // Notes results that came too late, those of a task in their order, once for each attempt and owner. However many they
+  // are, trails are read by one statement, and only what stays in them is written.
+  void note_late_results(const LateResultsByTask& tasks, Instant now);
 
   // The attempt was never started: its assignment leaves the trail again, if it is there.
   void forget_assignment(const Life& life);
@@ -81,6 +88,8 @@ class Lives {
     // With the assignment of the attempt that it ends.
     int entries() const { return has_assignment && kind != HistoryKind::kAssignment ? 2 : 1; }
   };
+  using Trail = std::vector<TrailRow>;
+
   // The rows of a trail, counted in its order, that leave because there are too many: those after the first ones.
   struct Surplus {
     std::size_t begin = 0;
@@ -89,9 +98,9 @@ class Lives {
   };
   static Surplus surplus_of(std::size_t rows);
 
-  std::vector<TrailRow> trail_of(std::int64_t number);
-  bool note_only_late_result(const Life& life, const LateResult& result, Instant now);
-  int drop_old(std::int64_t number, const std::vector<TrailRow>& old, const Surplus& surplus);
+  std::map<std::int64_t, Trail> trails_of(const LateResultsByTask& tasks);
+  void append_late_results(const LateResults& late, const Trail& old, Instant now);
+  int drop_old(std::int64_t number, const Trail& old, const Surplus& surplus);
   void insert_trail(std::int64_t number, HistoryKind kind, int attempt, std::string_view worker,
                     std::optional<Instant> started_at, Instant now, std::optional<double> progress,
                     std::string_view detail);
@@ -107,8 +116,7 @@ class Lives {
   Statement prune_trail_;
   Statement count_omitted_;
   Statement trail_rows_;
-  Statement note_late_;
-  Statement append_late_;
+  Statement append_trail_;
   Statement drop_trail_;
   Statement find_assignment_;
   Statement drop_assignment_;

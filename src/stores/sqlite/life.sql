@@ -67,66 +67,28 @@ update life
    set trail_omitted = trail_omitted + ?1
  where number = ?2;
 
--- name: trail_note_late
--- A late result at the end of the trail, and before it the assignment of the present attempt if no row has it yet. Nothing
--- if this late result has a row, or if the trail may have no room for both.
--- ?1 integer: task
--- ?2 integer: kind of a late result
--- ?3 integer: attempt
--- ?4 text: worker
--- ?5 integer: time, µs
--- ?6 text: detail
--- ?7 integer: kind of an assignment
--- ?8 integer: the present attempt
--- ?9 text: its worker
--- ?10 integer: its beginning, µs; null if there is none
--- ?11 integer: how many rows a trail may have
--- Index: the primary key, for the rows of the task
-with old as (
-  select ifnull(max(place), 0) as top,
-         ifnull(max(kind = ?2 and attempt = ?3 and worker = ?4), 0) as is_noted,
-         ?10 is null or ifnull(max(attempt = ?8 and started_at is not null), 0) as is_assigned
-    from trail
-   where number = ?1
-)
-insert into trail (number, place, kind, attempt, worker, started_at, at, progress, detail)
-select ?1, top + 1, ?7, ?8, ?9, ?10, ?10, null, ''
-  from old
- where not is_noted and not is_assigned and top + 2 <= ?11
-union all
-select ?1, top + 2, ?2, ?3, ?4, null, ?5, null, ?6
-  from old
- where not is_noted and top + 2 <= ?11;
-
 -- name: trail_rows
--- What late results need to know of the rows of a task, in their order. The details are not read.
--- ?1 integer: task
--- Index: the primary key, for the rows of the task
-select place, kind, attempt, worker, started_at is not null
-  from trail
- where number = ?1
- order by place;
+-- What late results need to know of the trails of their tasks. The details are not read.
+-- ?1 text: the tasks, as an array in JSON
+-- Index: the primary key, for the rows of each task
+select t.number, t.place, t.kind, t.attempt, t.worker, t.started_at is not null
+  from json_each(?1) as w
+ cross join trail as t on t.number = w.value
+ order by t.number, t.place;
 
--- name: trail_append_late
--- A late result, and before it the assignment of the present attempt if it has no row yet. Both places are free.
+-- name: trail_append
+-- A row at a place that is known to be free.
 -- ?1 integer: task
 -- ?2 integer: place
--- ?3 integer: kind of a late result
+-- ?3 integer: kind
 -- ?4 integer: attempt
 -- ?5 text: worker
--- ?6 integer: time, µs
--- ?7 text: detail
--- ?8 integer: place of the assignment; 0 if it has a row
--- ?9 integer: kind of an assignment
--- ?10 integer: the present attempt
--- ?11 text: its worker
--- ?12 integer: its beginning, µs
+-- ?6 integer: beginning of the attempt, µs; null if another row has it
+-- ?7 integer: time, µs
+-- ?8 text: detail
 -- Index: the primary key
 insert into trail (number, place, kind, attempt, worker, started_at, at, progress, detail)
-select ?1, ?8, ?9, ?10, ?11, ?12, ?12, null, ''
- where ?8 > 0
-union all
-select ?1, ?2, ?3, ?4, ?5, null, ?6, null, ?7;
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, null, ?8);
 
 -- name: trail_drop
 -- ?1 integer: task

@@ -21,15 +21,15 @@ Brought brought_by(const Settlement& settlement) {
 std::vector<SettleOutcome> Settler::settle(std::span<const Settlement> settlements, Change& change) {
   std::vector<SettleOutcome> outcomes;
   outcomes.reserve(settlements.size());
-  RefusedByTask refused;
-  for (const Settlement& settlement : settlements) outcomes.push_back(settle_one(settlement, change, refused));
-  for (const auto& [number, each] : refused) lives_.note_late_results(each.life, each.results, change.now());
+  LateResultsByTask late;
+  for (const Settlement& settlement : settlements) outcomes.push_back(settle_one(settlement, change, late));
+  lives_.note_late_results(late, change.now());
   return outcomes;
 }
 
 // What is refused is kept at the end of the batch, all of one task together, or before an accepted event of the task
 // changes its history.
-SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change, RefusedByTask& refused) {
+SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change, LateResultsByTask& late) {
   const auto life = lives_.find(settlement.id, settlement.scope);
   const Verdict verdict = judge(life ? std::optional(life->holding()) : std::nullopt, settlement.event,
                                 settlement.attempt, settlement.owner);
@@ -37,13 +37,13 @@ SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change, 
 
   SettleOutcome outcome{verdict, life->state, life->attempt, life->newest_owner(), life->lease_expires};
   if (verdict == Verdict::kAccepted) {
-    keep(refused, life->number, change);
+    keep(late, life->number, change);
     const Effect effect = effects_.of(*life, settlement.event, facts_of(settlement));
     effects_.write(*life, settlement.event, effect, brought_by(settlement), change);
     outcome.state = effect.state;
     outcome.lease_expires = effect.lease ? std::optional(change.after(*effect.lease)) : std::nullopt;
   } else if (keeps_late_result(verdict, life->holding(), settlement.event, settlement.attempt)) {
-    Refused& of_task = refused[life->number];
+    LateResults& of_task = late[life->number];
     of_task.life = *life;
     of_task.results.push_back({settlement.attempt, settlement.owner,
                                late_result_detail(settlement.event, settlement.errors, settlement.result)});
@@ -51,11 +51,10 @@ SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change, 
   return outcome;
 }
 
-void Settler::keep(RefusedByTask& refused, std::int64_t number, const Change& change) {
-  const auto found = refused.find(number);
-  if (found == refused.end()) return;
-  lives_.note_late_results(found->second.life, found->second.results, change.now());
-  refused.erase(found);
+void Settler::keep(LateResultsByTask& late, std::int64_t number, const Change& change) {
+  LateResultsByTask of_task;
+  of_task.insert(late.extract(number));
+  lives_.note_late_results(of_task, change.now());
 }
 
 std::vector<CancelOutcome> Settler::cancel(std::span<const CancelWish> wishes, Change& change) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -22,15 +21,8 @@ class Settler {
   std::vector<CancelOutcome> cancel(std::span<const CancelWish> wishes, Change& change);
 
  private:
-  // The refused results of one task that are to be kept in its history.
-  struct Refused {
-    Life life;
-    std::vector<LateResult> results;
-  };
-  using RefusedByTask = std::map<std::int64_t, Refused>;
-
-  SettleOutcome settle_one(const Settlement& settlement, Change& change, RefusedByTask& refused);
-  void keep(RefusedByTask& refused, std::int64_t number, const Change& change);
+  SettleOutcome settle_one(const Settlement& settlement, Change& change, LateResultsByTask& late);
+  void keep(LateResultsByTask& late, std::int64_t number, const Change& change);
   CancelOutcome cancel_one(const CancelWish& wish, Change& change);
 
   Lives& lives_;

@@ -48,7 +48,8 @@ Standings find_standings(Transaction& transaction, const std::vector<std::int64_
                             .owner = row.optional_text(4),
                             .started_at = row.optional_instant(5),
                             .expires = row.optional_instant(6),
-                            .ended = row.attempt_end(7)};
+                            .ended = row.attempt_end(7),
+                            .read_at = row.instant(10)};
     const auto end = wanted.upper_bound(row.integer(1));
     for (auto number = wanted.lower_bound(row.integer(0)); number != end; ++number) standings[*number] = standing;
   }

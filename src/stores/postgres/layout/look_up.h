@@ -26,6 +26,7 @@ struct Standing {
   std::optional<Instant> started_at;
   std::optional<Instant> expires;
   std::optional<AttemptEnd> ended;
+  Instant read_at = {};  // the store's time
 
   Holding holding() const { return {state, attempt, owner.value_or(""), ended}; }
 

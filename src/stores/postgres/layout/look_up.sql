@@ -27,7 +27,7 @@ select w.place, t.number
 -- Index: the primary key of each table of the view place
 -- Locks: none
 select p.lo, p.hi, p.state, p.attempt, p.owner, p.started_at, p.expires, p.ended_event, coalesce(p.ended_owner, p.owner),
-       p.queue
+       p.queue, horae_now()
   from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)
   join place as p on p.lo > w.lo - 64 and p.lo <= w.hi and p.hi >= w.lo;
 

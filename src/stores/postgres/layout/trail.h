@@ -1,8 +1,8 @@
 // The history of tasks, as far as a transaction adds to it.
 //
 // The assignment of the present attempt follows from the running or finished range, and at last from the row that ends
-// the attempt. It gets a row of its own only where an entry must follow it before the end (a late result), or where no
-// row ends the attempt (the turn of a recurring task).
+// the attempt. It gets a row of its own only where a late result follows it before the end at the same time, or where no
+// row ends the attempt (the turn of a recurring task). Readers put it before late results that are younger.
 #pragma once
 
 #include <cstddef>

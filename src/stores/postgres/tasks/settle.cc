@@ -191,7 +191,8 @@ class Batch {
                                         .owner = lease->owner,
                                         .started_at = lease->started_at,
                                         .expires = lease->expires,
-                                        .ended = lease->life.ended}};
+                                        .ended = lease->life.ended,
+                                        .read_at = now_}};
       } else if (const auto found = standings_.find(*number); found != standings_.end()) {
         cards_[*number] = {.number = *number, .standing = found->second};
       } else {
@@ -277,8 +278,9 @@ class Batch {
     card.effect = effect;
   }
 
+  // The present assignment needs a row before the late result only if their times do not show the order.
   void keep_late_result(const Card& card, const Settlement& said) {
-    if (card.standing.owner && card.standing.started_at) {
+    if (card.standing.owner && card.standing.started_at && card.standing.read_at <= *card.standing.started_at) {
       trail_.note_assignment(card.number, card.standing.attempt, *card.standing.owner, *card.standing.started_at);
     }
     trail_.note_late(card.number, said.attempt, said.owner, late_result_detail(said.event, said.errors, said.result));
