@@ -93,7 +93,7 @@ std::vector<Answer> documented_answers(const Route& route) {
   }
   if (!route.ignores_query) add(400, "The request is malformed");
   if (!route.body.empty()) {
-    add(413, "The body is larger than 1 MiB");
+    add(413, "The body is larger than the node allows (`http.max_body`)");
     add(415, "The body is not application/json");
   }
   std::ranges::sort(answers, {}, &Answer::status);

@@ -127,7 +127,7 @@ Seen walk_usual() {
     if (route.body.empty()) continue;
     (void)world.call(route.method, target, "{");
     (void)world.call(route.method, target, "{}", "Content-Type: text/plain\r\n");
-    (void)world.call(route.method, target, std::string((1 << 20) + 1, ' '));
+    (void)world.call(route.method, target, std::string(HttpLimits().body_bytes + 1, ' '));
   }
   const std::string id = world.submit("mail", R"("priority":9)");
   (void)world.get("/v1/tasks/" + id);
