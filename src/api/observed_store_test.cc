@@ -115,9 +115,8 @@ TEST_F(ObservedStoreTest, ReportsAndCountsExpiredLeases) {
   start_two();
   ASSERT_TRUE(observed_.tasks().extend_leases(observed_.tasks().look()->stamp).value());
   clock_.advance(kDefaultLease + std::chrono::seconds(1));
-  ASSERT_TRUE(observed_.tasks()
-                  .expire_leases({.seen = observed_.tasks().look()->stamp, .silence = std::chrono::hours(1)})
-                  .ok());
+  ASSERT_TRUE(
+      observed_.tasks().expire_leases({.seen = observed_.tasks().look()->stamp, .slack = std::chrono::hours(1)}).ok());
   EXPECT_EQ(recorder_.seen.size(), 2U);
   EXPECT_THAT(observation_.metrics().text(), HasSubstr(R"(horae_tasks_total{event="expire"} 2)"));
 }

@@ -269,6 +269,19 @@ Result<bool> ModelTaskStore::extend_leases(const std::optional<Instant>& seen) {
   return true;
 }
 
+namespace {
+
+// No monitor has stamped for more than a third of its length, since it was given, renewed or extended.
+bool is_out_of_sight(const ModelTask& held, Instant stamp, Instant now, Duration slack) {
+  using Micros = std::chrono::microseconds;
+  const auto length = std::chrono::ceil<Micros>(held.lease);
+  if (*held.task.lease_expires < stamp) return false;  // it was overdue by then, and only waits for its turn
+  const auto begun = std::max(stamp, *held.task.lease_expires - length);
+  return 3 * (between(begun, now) - std::chrono::floor<Micros>(slack)) > length;
+}
+
+}  // namespace
+
 // Reading: "without leases nothing happens" comes first, also before the stamp is compared. Leases that end at the same
 // moment are taken by number.
 Result<ExpireOutcome> ModelTaskStore::expire_leases(const ExpireWish& wish) {
@@ -277,12 +290,15 @@ Result<ExpireOutcome> ModelTaskStore::expire_leases(const ExpireWish& wish) {
   const auto running = by_lease_end(model_);
   if (running.empty()) return ExpireOutcome{};
   if (model_.stamp != wish.seen) return ExpireOutcome{.kind = ExpireOutcome::Kind::kStampMoved};
-  if (!model_.stamp || between(*model_.stamp, now) > wish.silence) {
-    return ExpireOutcome{.kind = ExpireOutcome::Kind::kTooOld};
-  }
-  model_.stamp = now;
+  if (!model_.stamp) return ExpireOutcome{.kind = ExpireOutcome::Kind::kNoStamp};
   ExpireOutcome outcome;
   for (ModelTask* held : running) {
+    if (!is_out_of_sight(*held, *model_.stamp, now, wish.slack)) continue;
+    held->task.lease_expires = after(now, held->lease);
+    outcome.extended = true;
+  }
+  model_.stamp = now;
+  for (ModelTask* held : by_lease_end(model_)) {
     if (*held->task.lease_expires >= now || outcome.expired.size() == wish.max) break;
     outcome.expired.push_back(expire_one(model_, *held));
   }

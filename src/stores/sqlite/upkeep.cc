@@ -44,6 +44,7 @@ Upkeep::Upkeep(Writer& writer, Lives& lives, Effects& effects)
       set_stamp_(writer.database(), statement("upkeep_set_stamp")),
       first_expiry_(writer.database(), statement("upkeep_first_expiry")),
       extend_(writer.database(), statement("upkeep_extend")),
+      extend_out_of_sight_(writer.database(), statement("upkeep_extend_out_of_sight")),
       overdue_(writer.database(), overdue()),
       name_(writer.database(), statement("upkeep_name")),
       retentions_(writer.database(), statement("upkeep_retentions")),
@@ -97,19 +98,22 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
     if (!has_leases()) return ExpireOutcome{};
     const auto last = stamp();
     if (last != wish.seen) return ExpireOutcome{.kind = ExpireOutcome::Kind::kStampMoved};
-    const auto silence = std::chrono::floor<std::chrono::microseconds>(wish.silence);
-    const bool is_old = !last || change.now() - *last > silence;
-    if (is_old && !HORAE_MUTANT("outage_is_the_workers_fault"))
-      return ExpireOutcome{.kind = ExpireOutcome::Kind::kTooOld};
+    if (!last) return ExpireOutcome{.kind = ExpireOutcome::Kind::kNoStamp};
+    ExpireOutcome outcome{.extended = extend_out_of_sight(*last, wish.slack, change)};
 
     std::vector<std::int64_t> numbers;
     overdue_.start(change.now(), wish.max);
     while (overdue_.next()) numbers.push_back(overdue_.integer(0));
-    ExpireOutcome outcome;
     for (const std::int64_t number : numbers) outcome.expired.push_back(expire_one(number, change));
     set_stamp_.run(change.now());
     return outcome;
   });
+}
+
+bool Upkeep::extend_out_of_sight(Instant last, Duration slack, const Change& change) {
+  if (HORAE_MUTANT("outage_is_the_workers_fault") || HORAE_MUTANT("extension_is_lost")) return false;
+  const auto micros = std::chrono::floor<std::chrono::microseconds>(slack).count();
+  return extend_out_of_sight_.run(change.now(), last, std::int64_t{micros}) > 0;
 }
 
 ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {

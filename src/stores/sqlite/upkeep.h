@@ -31,6 +31,7 @@ class Upkeep {
 
   std::optional<Instant> stamp();
   bool has_leases();
+  bool extend_out_of_sight(Instant last, Duration slack, const Change& change);  // true if there were any
   ExpiredLease expire_one(std::int64_t number, Change& change);
   PurgeOutcome purge_tasks(std::size_t max, Change& change);
   bool forget_old_tokens(std::size_t max, const Change& change);  // true if there are more
@@ -46,6 +47,7 @@ class Upkeep {
   Statement set_stamp_;
   Statement first_expiry_;
   Statement extend_;
+  Statement extend_out_of_sight_;
   Statement overdue_;
   Statement name_;
   Statement retentions_;

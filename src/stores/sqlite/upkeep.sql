@@ -59,6 +59,20 @@ update life
    set lease_expires = ?1 + lease / 1000
  where state = 2;
 
+-- name: upkeep_extend_out_of_sight
+-- Leases that no monitor has seen for too long: see ExpireWish in src/store/task_store.h. Such a lease ends after
+-- the last stamp, and within twice the time that has passed since, which bounds the scan.
+-- ?1 integer: now, µs
+-- ?2 integer: the last stamp, µs
+-- ?3 integer: the slack, µs
+-- Index: life_lease
+update life
+   set lease_expires = ?1 + (lease + 999) / 1000
+ where state = 2
+   and lease_expires >= ?2
+   and lease_expires < ?1 + 2 * (?1 - ?2)
+   and 3 * (?1 - ?3 - max(?2, lease_expires - (lease + 999) / 1000)) > (lease + 999) / 1000;
+
 -- name: upkeep_overdue
 -- Running tasks whose lease has ended, most overdue first.
 -- ?1 integer: now, µs

@@ -21,7 +21,7 @@ select horae_now(), q.no, q.base, q.rate, q.since, r.lo, r.hi, r.queue, r.attemp
             and ready.rank >= case q.rate
                   when 0 then $4::bigint
                   else least(w.floor,
-                             q.base + q.rate * (floor(extract(epoch from horae_now()))::bigint - q.since) - w.fresh)
+                             q.base + q.rate * (floor(extract(epoch from (select horae_now())))::bigint - q.since) - w.fresh)
                 end
           order by ready.queue, ready.rank, ready.at, ready.lo + 0
           limit w.most
@@ -46,6 +46,15 @@ select r.lo
             for update) as r
  where not (select stopped from control)
  limit 1;
+
+-- name: still_open
+-- Before what was shared out is leased: the node may have been paused since it looked. If a queue was paused meanwhile, or
+-- the scheduler stopped, the division fails: Failure::unmet().
+-- $1 integer[]: queues
+-- Index: queue_pkey
+-- Locks: none
+select 1 / (not stopped and not exists (select from queue where no = any($1::integer[]) and paused))::integer
+  from control;
 
 -- name: is_any_ready
 -- $1 integer[]: queues

@@ -60,8 +60,8 @@ class Insertion {
 
   Transaction& transaction_;
   const std::vector<NewEntry> entries_;
-  std::vector<std::size_t> ready_;      // tickets
-  std::vector<std::size_t> scheduled_;  // tickets
+  std::vector<std::size_t> ready_;  // tickets; of those that are due at once
+  std::vector<std::size_t> timed_;  // tickets; of those with a time
 };
 
 }  // namespace horae::postgres

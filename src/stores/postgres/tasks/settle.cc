@@ -64,7 +64,10 @@ class Batch {
       apply(card, said);
       outcome.state = card.standing.state;
       outcome.lease_expires = card.standing.expires;
-    } else if (keeps_late_result(verdict, card.standing.holding(), said.event, said.attempt)) {
+    }
+    if (card.is_extended() && outcome.lease_expires) extended_.push_back(place);
+    if (verdict == Verdict::kAccepted) return outcome;
+    if (keeps_late_result(verdict, card.standing.holding(), said.event, said.attempt)) {
       keep_late_result(card, said);
     }
     return outcome;
@@ -76,13 +79,24 @@ class Batch {
     for (const auto& [number, card] : cards_) {
       if (card.lease != nullptr) cards.push_back(&card);
     }
-    ready_ = write_cards(transaction_, now_, cards);
     trail_.write();
+    written_ = write_cards(transaction_, cards);
   }
 
   // After the commit.
   void lower(Floors& floors) const {
-    for (const ReadyRange& ready : ready_) floors.lower(ready.life.queue, ready.rank);
+    for (const ReadyRange& ready : written_.ready) floors.lower(ready.life.queue, ready.rank);
+  }
+
+  // After the commit: what was extended is so since the write, not since the lock.
+  void fill(std::vector<SettleOutcome>& outcomes) const {
+    LeaseEnds ends;
+    ends.read(transaction_, written_.leases);
+    for (const std::size_t place : extended_) {
+      const Card& card = cards_.at(*numbers_[place]);
+      const auto end = card.is_extended() ? ends.of(card.number) : std::nullopt;
+      if (end) *outcomes[place].lease_expires += *end - *card.standing.expires;
+    }
   }
 
  private:
@@ -295,8 +309,9 @@ class Batch {
   Standings standings_;                               // of tasks that are not leased
   std::map<std::int64_t, Card> cards_;
   Trail trail_;
-  std::vector<ReadyRange> ready_;
-  Instant now_;
+  std::vector<std::size_t> extended_;  // places of settlements whose answers have the end of a lease of this batch
+  WrittenCards written_;
+  Instant now_;  // of the locks
 };
 
 }  // namespace
@@ -320,6 +335,7 @@ Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> s
         batch.write();
         if (auto done = transaction.commit(); !done.ok()) return done.error();
         batch.lower(floors_);
+        batch.fill(outcomes);
         return outcomes;
       });
 }
