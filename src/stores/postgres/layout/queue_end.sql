@@ -45,7 +45,7 @@ select q.no
       from tally
      group by queue) as finished_tasks on finished_tasks.queue = q.no
  where not q.configured
-   and q.made_at < horae_now() - $1::bigint / 1000 * interval '1 microsecond'
+   and q.made_at < (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond'
    and coalesce(finished_tasks.n, 0) = 0
    and not exists (select from scheduled where scheduled.queue = q.no)
    and not exists (select from running where running.queue = q.no)
