@@ -40,7 +40,7 @@ class Readiness final : public Loop {
   const Clock& clock_;
 
   mutable std::mutex mutex_;
-  std::optional<Error> failure_;             // guarded by mutex_; of the last check
+  std::optional<Error> failure_;              // guarded by mutex_; of the last check
   std::optional<MonotonicTime> answered_at_;  // guarded by mutex_
 };
 

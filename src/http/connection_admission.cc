@@ -113,6 +113,7 @@ void Connection::on_no_memory() {
     log_busy(request_, "out of memory");
     forget_input();
     if (phase_ == Phase::kWriting || phase_ == Phase::kStreaming || phase_ == Phase::kLingering) return close();
+    if (const auto sent = std::exchange(sent_, nullptr)) sent(false);
     keep_alive_ = false;
     write(out_of_memory_response(request_), true, {}, {});
   } catch (const std::bad_alloc&) {

@@ -96,9 +96,8 @@ void Connection::write(HttpResponse response, bool has_body, std::optional<HeldB
   keep_alive_ = keep_alive_ && !host_->stopping;
   sent_ = std::move(sent);
   const HeadOptions options{.keep_alive = keep_alive_, .is_tls = is_tls_};
-  Output output{.head = response_head(response, request_, options, host_->clock.wall_now()),
-                .body = {},
-                .held = std::move(held)};
+  Output output{
+      .head = response_head(response, request_, options, host_->clock.wall_now()), .body = {}, .held = std::move(held)};
   if (has_body) {
     output.body = std::move(response.body);
     output.shared_body = std::move(response.shared_body);

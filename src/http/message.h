@@ -24,9 +24,9 @@ struct HttpRequest {
   std::string query;     // "limit=10&queue=mail": without the question mark
   std::vector<HttpHeader> headers;
   std::string body;
-  std::string peer;                           // "127.0.0.1:50312"
-  bool is_local = true;                       // received at a loopback address
-  bool is_tls = false;                        // received over TLS
+  std::string peer;                     // "127.0.0.1:50312"
+  bool is_local = true;                 // received at a loopback address
+  bool is_tls = false;                  // received over TLS
   std::shared_ptr<void> admitted = {};  // Admission::admitted
 
   // The value of the first header with that name, ignoring case; empty if absent.

@@ -16,6 +16,8 @@
 namespace horae {
 
 inline constexpr std::size_t kMaxQueuesOfAClaim = 16;
+inline constexpr std::size_t kMaxClaimBytes =
+    8 << 20;  // of specs and checkpoints in the answer to one claim; a single task always fits
 inline constexpr std::size_t kMaxOwnerLength = 128;
 inline constexpr std::size_t kMaxResultBytes = 1 << 20;
 inline constexpr std::size_t kMaxCheckpointBytes = 1 << 20;

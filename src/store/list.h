@@ -17,7 +17,7 @@ inline constexpr int kMaxPage = 1'000;
 inline constexpr int kDefaultPage = 100;
 inline constexpr std::size_t kMaxExamined = 10'000;  // tasks that one page reads
 inline constexpr std::size_t kMaxPageBytes =
-    8 << 20;  // of specs, results and checkpoints in one page; one task always fits
+    8 << 20;  // of specs, results, checkpoints and errors in one page; one task always fits
 inline constexpr Duration kMaxOwnerWindow = std::chrono::hours(24);
 
 // Each list has an order that never changes while a task stays in it, and so a cursor that stays good.

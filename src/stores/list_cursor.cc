@@ -56,7 +56,10 @@ Result<ListPosition> read_cursor(const ListQuery& query) {
 }
 
 std::size_t payload_bytes(const Task& task) {
-  return task.spec.size() + (task.result ? task.result->size() : 0) + (task.checkpoint ? task.checkpoint->size() : 0);
+  std::size_t errors = 0;
+  for (const TaskError& error : task.errors) errors += error.code.size() + error.args.size() + error.description.size();
+  return errors + task.spec.size() + (task.result ? task.result->size() : 0) +
+         (task.checkpoint ? task.checkpoint->size() : 0);
 }
 
 }  // namespace horae

@@ -300,6 +300,21 @@ TEST_P(List, ARareTaskIsFoundAmongMany) {
   EXPECT_THAT(ids_in({.kind = ListKind::kAll, .states = {State::kCancelled}, .limit = 10}), IsEmpty());
 }
 
+// Of an abort they may have 64 KiB, and a page 1,000 tasks.
+TEST_P(List, ErrorsCountInTheBoundOfAPage) {
+  const TaskError large{.code = "large", .description = std::string(60'000, 'x')};
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 150; ++i) {
+    ids.insert(ids.begin(), submit({}));
+    Settlement abort = settlement(Event::kAbort, claim());
+    abort.errors = {large};
+    ASSERT_TRUE(is_success(settle(abort).verdict));
+  }
+  const Page page = value_of(tasks().list({.kind = ListKind::kAll, .limit = kMaxPage}));
+  EXPECT_LE(page.tasks.size(), kMaxPageBytes / 60'000 + 1);
+  EXPECT_THAT(ids_in({.kind = ListKind::kAll, .limit = kMaxPage}), ElementsAreArray(ids));
+}
+
 TEST_P(List, APageHasABoundInBytes) {
   const std::string mebibyte = "\"" + std::string(kMaxSpecBytes - 2, 'x') + "\"";
   std::vector<TaskId> ids;

@@ -77,7 +77,9 @@ std::optional<Place> parse_cursor(ListKind kind, std::string_view cursor) {
 }
 
 std::size_t bytes_of(const Task& task) {
-  return task.spec.size() + task.result.value_or("").size() + task.checkpoint.value_or("").size();
+  std::size_t errors = 0;
+  for (const TaskError& each : task.errors) errors += each.code.size() + each.args.size() + each.description.size();
+  return errors + task.spec.size() + task.result.value_or("").size() + task.checkpoint.value_or("").size();
 }
 
 }  // namespace

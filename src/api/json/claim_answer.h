@@ -10,9 +10,6 @@
 
 namespace horae {
 
-inline constexpr std::size_t kMaxClaimBytes =
-    8 << 20;  // of specs and checkpoints in one answer; a single task always fits
-
 // {"tasks":[...]}, and if there is a rest, leased as well but over the limit: ,"rest":[{"id":...,"attempt":...},...].
 std::string leased_tasks_json(const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest = {});
 

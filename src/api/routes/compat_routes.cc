@@ -244,7 +244,7 @@ std::vector<Route> compat_routes() {
        .pattern = "/tasks",
        .name = "tms_list_tasks",
        .tag = "compatibility",
-       .summary = "The newest 1,000 tasks of queue tms (task management system)",
+       .summary = "The newest 1,000 tasks of queue tms, or 8 MiB of them (task management system)",
        .access = Access::kRead,
        .answers = {{200, "The tasks", "TaskResponses"}, {500, kFailed}, {503, kBusy}},
        .handle = list_tasks},

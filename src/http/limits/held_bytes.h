@@ -38,7 +38,7 @@ class HeldBytes {
     }
     const std::size_t more = count - count_;
     if (!total_->try_add(more)) return false;
-    if (share_ && !share_->bytes.add_if_room(more)) {
+    if (share_ && !take_of_share(more, 0)) {
       total_->remove(more);
       return false;
     }
@@ -49,7 +49,7 @@ class HeldBytes {
   // Those of the answer to a request that holds these. Nothing only if there was no room before it: it exists already.
   std::optional<HeldBytes> for_answer(std::size_t count) const {
     if (!total_->add_if_room(count, count_)) return std::nullopt;
-    if (share_ && !share_->bytes.add_if_room(count, count_)) {
+    if (share_ && !take_of_share(count, count_)) {
       total_->remove(count);
       return std::nullopt;
     }
@@ -88,6 +88,13 @@ class HeldBytes {
   bool is_of_full_share() const { return share_ && share_->bytes.held() >= share_->bytes.limit(); }
 
  private:
+  // Once a quarter of the total is in use, callers that hold much get no more of it, so that many of them cannot take all.
+  bool take_of_share(std::size_t count, std::size_t own) const {
+    const std::size_t much = total_->limit() / 64;
+    const bool is_short = total_->held() - count > total_->limit() / 4;
+    return (!is_short || share_->bytes.held() - own <= much) && share_->bytes.add_if_room(count, own);
+  }
+
   void shrink(std::size_t less) {
     if (less == 0) return;
     total_->remove(less);

@@ -43,7 +43,13 @@ std::vector<LeasedTask> Claimer::claim_one(const ClaimWish& wish, bool is_stoppe
   if (wish.once && has_served(wish.token)) return leased_under(wish.token);
   std::vector<LeasedTask> granted;
   if (is_stopped) return granted;
-  for (const Candidate& chosen : choose(wish, change)) granted.push_back(lease(chosen, wish, change));
+  std::size_t bytes = 0;
+  for (const Candidate& chosen : choose(wish, change)) {
+    granted.push_back(lease(chosen, wish, change));
+    const LeasedTask& task = granted.back();
+    bytes += task.spec.size() + (task.checkpoint ? task.checkpoint->size() : 0);
+    if (bytes >= kMaxClaimBytes) break;  // further tasks would only be given back
+  }
   const bool serves = wish.once && !granted.empty();
   if (serves && !HORAE_MUTANT("token_serves_twice")) note_served_.run(wish.token, change.now());
   return granted;

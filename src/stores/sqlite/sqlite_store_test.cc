@@ -110,6 +110,17 @@ TEST_F(SqliteStoreTest, LeasesOfATokenAreReadWithoutTheWriter) {
   EXPECT_EQ(leases->at(0).id, id);
 }
 
+// What does not fit into one answer would be read into memory for nothing.
+TEST_F(SqliteStoreTest, AClaimLeasesNoMoreThanFitsIntoAnAnswer) {
+  const auto store = open();
+  const std::string mebibyte = "\"" + std::string(kMaxSpecBytes - 2, 'x') + "\"";
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(submit(*store, new_id(), mebibyte).ok());
+  const std::vector<ClaimWish> wish = {{.owner = "worker-1", .queues = {"work"}, .max = 12, .token = new_id()}};
+  EXPECT_EQ(store->tasks().claim(wish).value()[0].size(), kMaxClaimBytes / kMaxSpecBytes);
+  const std::vector<ClaimWish> next = {{.owner = "worker-1", .queues = {"work"}, .max = 12, .token = new_id()}};
+  EXPECT_EQ(store->tasks().claim(next).value()[0].size(), 4U);
+}
+
 TEST_F(SqliteStoreTest, ADatabaseOfANewerHoraeIsRefused) {
   open();
   Foreign(path()).execute("PRAGMA user_version = 99");
