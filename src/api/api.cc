@@ -306,6 +306,7 @@ void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vect
   call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
 }
 
+// For a revoked caller, too, what a claim without an answer may have leased under a token of the worker is left to expire.
 void Api::end_wait(const Wait& wait) {
   const auto forgotten = parts_.claimer.forget(wait.ticket);
   if (forgotten != Claimer::Forgotten::kIsUnderWay && !is_current(wait.call->principal)) {

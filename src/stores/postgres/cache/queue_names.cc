@@ -153,7 +153,7 @@ QueueNumbers QueueNames::known(const std::vector<std::string>& names, std::vecto
 
 void QueueNames::remember(const QueueNumbers& numbers) {
   const std::lock_guard lock(mutex_);
-  if (names_.size() > kMostCached) {
+  if (names_.size() > most_cached()) {
     numbers_.clear();
     names_.clear();
   }

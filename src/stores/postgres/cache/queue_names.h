@@ -65,7 +65,7 @@ class QueueNames {
   Result<MadeQueues> make(const std::vector<WantedQueue>& missing);
 
   // Of queues that ended at other nodes some entries stay behind, of no use and no harm; beyond this all are dropped.
-  static constexpr std::size_t kMostCached = 4 * kMaxQueues;
+  std::size_t most_cached() const { return 2 * max_queues_ + kMaxQueues; }
 
   Pool& pool_;
   const std::size_t max_queues_;
