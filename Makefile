@@ -110,6 +110,18 @@ bench/memory: setup-test ## Resident memory of a node on either store after 10,0
 	@python3 bench/memory.py build/release/src/cli/horae
 	@python3 bench/memory.py build/release/src/cli/horae --postgres build/release/bench/private_postgres
 
+.PHONY: bench/siege
+bench/siege: setup-test ## Calls of one client while 10,000 hostile connections of every kind attack the node, under a memory limit
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae
+	@python3 bench/siege/siege.py build/release/src/cli/horae
+
+.PHONY: siege/soak
+siege/soak: setup-test ## Attack a node by random mixes of hostile connections for MINUTES (default 5); with SEED=n from that one on
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae
+	@python3 bench/siege/soak.py build/release/src/cli/horae --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 .PHONY: chaos
 chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for MINUTES (default 5); nothing may be lost
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null

@@ -24,10 +24,7 @@
 #include "engine/runner.h"
 #include "engine/wake_ups.h"
 #include "http/server.h"
-#include "observe/change_counts.h"
-#include "observe/event_ring.h"
-#include "observe/metrics.h"
-#include "observe/observed_store.h"
+#include "observe/observation.h"
 #include "store/combiner.h"
 #include "stores/sqlite/sqlite_store.h"
 
@@ -48,19 +45,19 @@ class Node final : private ChangeObserver {
       : store_(open_sqlite_store(url, clock_).value()),
         log_(std::cerr, clock_, {.level = LogLevel::kWarn}),
         claimer_(
-            observed_.tasks(), log_, [this] { waker_.wake(); }, {}, metrics_),
-        combiner_(observed_.tasks()),
+            observed_.store().tasks(), log_, [this] { waker_.wake(); }, {}, observed_.metrics()),
+        combiner_(observed_.store().tasks()),
         api_({.combiner = combiner_,
-              .tasks = observed_.tasks(),
-              .queues = observed_.queues(),
-              .access = observed_.tokens(),
-              .cluster = observed_.cluster(),
-              .events = events_,
+              .tasks = observed_.store().tasks(),
+              .queues = observed_.store().queues(),
+              .access = observed_.store().tokens(),
+              .cluster = observed_.store().cluster(),
+              .events = observed_.events(),
               .claimer = claimer_,
               .clock = clock_,
               .random = random_,
               .ids = ids_,
-              .metrics = metrics_,
+              .metrics = observed_.metrics(),
               .node = "worker-0",
               .log = log_}),
         runner_(clock_, log_),
@@ -68,6 +65,7 @@ class Node final : private ChangeObserver {
           if (request.path == "/empty") return responder.answer({.status = 200, .body = "{}"});
           api_.handle(std::move(request), responder);
         }) {
+    observed_.add(*this);
     runner_.add(claimer_, waker_);
     combiner_.start();
     runner_.start();
@@ -91,8 +89,6 @@ class Node final : private ChangeObserver {
 
  private:
   void on_changes(std::span<const Change> changes) override {
-    counts_.on_changes(changes);
-    events_.add(changes);
     const WakeUps wake_ups = wake_ups_of(changes);
     if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
     if (wake_ups.ready_anywhere) claimer_.on_ready_anywhere();
@@ -101,11 +97,8 @@ class Node final : private ChangeObserver {
   SystemClock clock_;
   SystemRandom random_;
   UuidSource ids_{clock_, random_};
-  Metrics metrics_;
-  ChangeCounts counts_{metrics_};
-  EventRing events_;
   std::unique_ptr<Store> store_;
-  ObservedStore observed_{*store_, metrics_, clock_, *this};
+  Observation observed_{*store_, clock_};
   Logger log_;
   Waker waker_;
   Claimer claimer_;

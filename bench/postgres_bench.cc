@@ -1,6 +1,7 @@
 // postgres_bench [PART...]: the cost of the PostgreSQL store compared with its bare statements and the plain layout, the
-// gain of the combiner, and the effect of an archive and of a held snapshot. Parts: life, combiner, archive, snapshot
-// (all of them without arguments); and quick, the most important part of life. Part of make bench/store.
+// gain of the combiner, the effect of an archive and of a held snapshot, and the cost of refusals. Parts: life,
+// combiner, archive, snapshot, refused (all of them without arguments); and quick, the most important part of life. Part
+// of make bench/store.
 //
 // The candidates alternate in one run on one private, durable server, because the machine and its disk are noisy: a
 // ratio is computed for each round, and the median of the ratios is the result.
@@ -25,6 +26,7 @@
 #include "bench/postgres_floor.h"
 #include "bench/postgres_meter.h"
 #include "bench/postgres_plain.h"
+#include "bench/refusals.h"
 #include "store/combiner.h"
 #include "stores/postgres/postgres_store.h"
 #include "tests/support/postgres_server.h"
@@ -447,6 +449,16 @@ void hold_a_snapshot(World& world, Results& results) {
   results.emplace_back("pg.snapshot.end_per_s", rates.back());
 }
 
+void compare_refused(World& world, Results& results) {
+  double worst = 0;
+  for (const auto& [name, ratio] :
+       compare_refusals([&world] { return std::move(open_postgres_store(world.server().make_database())).value(); })) {
+    results.emplace_back("pg.refused1000." + name, ratio);
+    worst = std::max(worst, ratio);
+  }
+  results.emplace_back("pg.refused1000.vs_accepted", worst);
+}
+
 }  // namespace
 }  // namespace horae::bench
 
@@ -471,6 +483,7 @@ int main(int count, char** arguments) {
   if (is_wanted("combiner")) compare_callers(world, results);
   if (is_wanted("archive")) compare_archives(world, results);
   if (is_wanted("snapshot")) hold_a_snapshot(world, results);
+  if (is_wanted("refused")) compare_refused(world, results);
   fmt::print("\n");
   for (const auto& [name, value] : results) print_result(name, value);
   return 0;

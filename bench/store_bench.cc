@@ -1,10 +1,12 @@
-// make bench/store: the cost of the embedded store compared with bare sqlite3, and the gain of the combiner.
+// store_bench [PART...]: the cost of the embedded store compared with bare sqlite3, the gain of the combiner, and the
+// cost of refusals. Parts: life, combiner, refused (all of them without arguments). Part of make bench/store.
 //
 // The store and its lower bound alternate in one run, each round on a new file, because the machine and its disk are
 // noisy: a ratio is computed for each pair, and the median of the ratios is the result.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -16,6 +18,7 @@
 #include "base/uuid.h"
 #include "bench/folder.h"
 #include "bench/measure.h"
+#include "bench/refusals.h"
 #include "bench/sqlite_floor.h"
 #include "store/combiner.h"
 #include "stores/sqlite/sqlite_store.h"
@@ -199,15 +202,30 @@ void compare_callers(World& world, Results& results) {
   results.emplace_back("sqlite.combiner64.per_s", spread_of(many).median);
 }
 
+void compare_refused(World& world, Results& results) {
+  double worst = 0;
+  for (const auto& [name, ratio] : compare_refusals(
+           [&world] { return std::move(open_sqlite_store("sqlite:" + world.new_file(), world.clock())).value(); })) {
+    results.emplace_back("sqlite.refused1000." + name, ratio);
+    worst = std::max(worst, ratio);
+  }
+  results.emplace_back("sqlite.refused1000.vs_accepted", worst);
+}
+
 }  // namespace
 }  // namespace horae::bench
 
-int main() {
+int main(int count, char** arguments) {
   using namespace horae::bench;  // NOLINT(google-build-using-namespace): a program of one file
+  const std::vector<std::string> wanted(arguments + 1, arguments + count);
+  const auto is_wanted = [&](const char* part) {
+    return wanted.empty() || std::ranges::find(wanted, part) != wanted.end();
+  };
   World world;
   Results results;
-  compare_with_floor(world, results);
-  compare_callers(world, results);
+  if (is_wanted("life")) compare_with_floor(world, results);
+  if (is_wanted("combiner")) compare_callers(world, results);
+  if (is_wanted("refused")) compare_refused(world, results);
   for (const auto& [name, value] : results) print_result(name, value);
   return 0;
 }

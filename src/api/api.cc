@@ -53,6 +53,10 @@ std::optional<Problem> fault_of(const Call& call) {
   return std::nullopt;
 }
 
+std::string token_of(const Call& call) { return call.principal.token_id.empty() ? "none" : call.principal.token_id; }
+
+bool is_refusal_of_the_gate(int status) { return status == 401 || status == 403 || status == 429; }
+
 // The task that the path names.
 std::optional<TaskId> task_of(const Call& call) {
   if (call.route->pattern.find("{id}") == std::string_view::npos) return std::nullopt;
@@ -73,14 +77,18 @@ std::shared_ptr<void> take_seat(const std::shared_ptr<CallerShare>& share) {
   return {share.get(), [share](void*) { share->waiting_calls.remove(1); }};
 }
 
+constexpr std::string_view kRevoked = "this token was revoked, or its rights were changed, during the call";
+
 }  // namespace
 
 Api::Api(ApiParts parts, ApiOptions options)
     : parts_(std::move(parts)),
-      gate_(parts_.gate, options.gate),
+      guesses_(parts_.clock, parts_.metrics),
+      gate_(gate_parts(parts_, guesses_), options.gate),
       shares_(options.token),
       readiness_(parts_.queues, parts_.readiness, parts_.clock),
       requests_(parts_.metrics),
+      queue_gauges_(parts_.metrics),
       pool_(options.read_threads, options.max_waiting_reads) {}
 
 Api::~Api() { stop(); }
@@ -115,7 +123,11 @@ void Api::handle(HttpRequest request, const Responder& responder) {
                                                 .share = admitted->share});
   call->on_answer = [this, begun = parts_.clock.now(), answered = call.get()](int status, std::string_view reason) {
     requests_.record(*answered->route, status, parts_.clock.now() - begun);
-    if (answered->route->access == Access::kAdmin) audit(*answered, status);
+    if (answered->route->access == Access::kAdmin) {
+      audit(*answered, status);
+    } else if (is_refusal_of_the_gate(status)) {
+      log_refusal(*answered, status, reason);
+    }
     if (status >= 500) log_failure(*answered, status, reason);
   };
   Gate::Decision& decision = admitted->decision;
@@ -130,21 +142,41 @@ void Api::handle(HttpRequest request, const Responder& responder) {
   match.route->handle(*this, call);
 }
 
-// Logs each admin call, also those that are refused; refusals are rate-limited, because any caller can cause them.
+GateParts Api::gate_parts(const ApiParts& parts, GuessLimit& guesses) {
+  GateParts with_limit = parts.gate;
+  with_limit.guesses = &guesses;
+  return with_limit;
+}
+
+// Logs each admin call that changed something; of those that were refused, for whatever reason, a sample and a count,
+// because any caller can cause them.
 void Api::audit(const Call& call, int status) {
   Logger log = parts_.log;
-  if (status == 401 || status == 403 || status == 429) {
-    const auto suppressed = refusals_.next(parts_.clock.now());
+  if (status >= 400 && status < 500) {
+    const auto suppressed = refused_admin_.next(parts_.clock.now());
     if (!suppressed) return;
     log = log.with({{"suppressed", *suppressed}});
   }
-  const std::string& token = call.principal.token_id;
   log.info("audit", {{"call", std::string(call.route->name)},
                      {"path", call.request.path},
-                     {"token", token.empty() ? "none" : token},
+                     {"token", token_of(call)},
                      {"peer", call.request.peer},
                      {"status", status},
                      {"request", call.request.id}});
+}
+
+// Calls that are not for admins and were refused for their token: a sample and a count.
+void Api::log_refusal(const Call& call, int status, std::string_view reason) {
+  const auto suppressed = refusals_.next(parts_.clock.now());
+  if (!suppressed) return;
+  parts_.log.info("a call was refused", {{"call", std::string(call.route->name)},
+                                         {"path", call.request.path},
+                                         {"token", token_of(call)},
+                                         {"peer", call.request.peer},
+                                         {"status", status},
+                                         {"reason", reason},
+                                         {"request", call.request.id},
+                                         {"suppressed", *suppressed}});
 }
 
 // While the store is unavailable every call gets 503, so that is logged once a second.
@@ -204,7 +236,8 @@ void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
     const auto found = waits_.find(id);
     if (found == waits_.end()) return;
     found->second.ticket = ticket;
-    if (!is_ending_) return;
+    // The token may have been revoked between the gate and the entry in waits_, which end_revoked() reads.
+    if (!is_ending_ && is_current(found->second.call->principal)) return;
     ended = std::move(found->second);
     waits_.erase(found);
   }
@@ -226,6 +259,10 @@ bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish&
     waits_.erase(id);
   }
   if (call->responder.is_gone()) return false;
+  if (!is_current(call->principal)) {
+    refuse(*call, wish, given);
+    return false;
+  }
   if (!given.ok()) {
     call->fail(given.error());
     return true;
@@ -262,14 +299,26 @@ void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::
   parts_.combiner.settle(std::move(releases), [](const auto&) {});
 }
 
+// The token was revoked while the claim was under way. The claimer releases what it leased, but not under a token that
+// the worker may repeat (see Claimer): here nobody will come for the tasks, so they are released as well.
+void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given) {
+  if (wish.once && given.ok()) release(wish, releases_of(wish.owner, *given), kRevoked);
+  call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+}
+
 void Api::end_wait(const Wait& wait) {
-  switch (parts_.claimer.forget(wait.ticket)) {
+  const auto forgotten = parts_.claimer.forget(wait.ticket);
+  if (forgotten != Claimer::Forgotten::kIsUnderWay && !is_current(wait.call->principal)) {
+    return wait.call->fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
+  }
+  switch (forgotten) {
     case Claimer::Forgotten::kHeldNothing:
       return wait.call->answer(200, leased_tasks_json({}));
     case Claimer::Forgotten::kMayHoldTasks:
       return wait.call->fail(
           Error{ErrorCode::kUnavailable,
-                "the node is stopping, and the store is unavailable: repeat the claim at another node"});
+                "this node is stopping, and the outcome of the claim is unknown: repeat it at another node with the "
+                "same token"});
     case Claimer::Forgotten::kIsUnderWay:
       return;  // deliver() answers it soon
   }
@@ -287,6 +336,20 @@ void Api::end_waits() {
     });
   }
   for (const Wait& wait : ended) end_wait(wait);
+}
+
+void Api::end_revoked() {
+  std::vector<Wait> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waits_, [&](auto& entry) {
+      if (entry.second.ticket == 0 || is_current(entry.second.call->principal)) return false;  // set_ticket() checks
+      ended.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  for (const Wait& wait : ended) end_wait(wait);
+  parts_.events.wake_all();
 }
 
 }  // namespace horae

@@ -12,6 +12,7 @@
 
 #include "api/access/caller_shares.h"
 #include "api/access/gate.h"
+#include "api/access/guess_limit.h"
 #include "api/json/bodies.h"
 #include "api/read_pool.h"
 #include "api/readiness.h"
@@ -27,6 +28,7 @@
 #include "http/limits/admission.h"
 #include "observe/event_ring.h"
 #include "observe/metrics.h"
+#include "observe/queue_gauges.h"
 #include "store/cluster_store.h"
 #include "store/combiner.h"
 #include "store/queue_store.h"
@@ -77,6 +79,13 @@ class Api {
   // Answers all long polls now, and later claims without waiting.
   void end_waits();
 
+  // The tokens have changed: answers the long polls, and ends the streams, of callers whose token was revoked or has
+  // other rights now. Tasks that are leased for such a caller in this moment are released. Thread-safe.
+  void end_revoked();
+
+  // See Gate::is_current(). Thread-safe.
+  bool is_current(const Principal& principal) const { return gate_.is_current(principal); }
+
   // Finishes the reads that are queued or under way.
   void stop();
 
@@ -91,6 +100,7 @@ class Api {
 
   // For GET /readyz; something must run it once a second.
   Readiness& readiness() { return readiness_; }
+  QueueGauges& queue_gauges() { return queue_gauges_; }
 
   // Runs `work` on a thread that may block on the store; answers 503 if too many reads are waiting.
   void read(const std::shared_ptr<Call>& call, std::function<void()> work);
@@ -109,7 +119,9 @@ class Api {
   };
   using WaitId = std::uint64_t;
 
+  static GateParts gate_parts(const ApiParts& parts, GuessLimit& guesses);
   void audit(const Call& call, int status);
+  void log_refusal(const Call& call, int status, std::string_view reason);
   void log_failure(const Call& call, int status, std::string_view reason);
   bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
                Result<std::vector<LeasedTask>> given);
@@ -118,16 +130,20 @@ class Api {
   void set_ticket(WaitId id, Claimer::Ticket ticket);
   void forget(WaitId id, Claimer::Ticket ticket);
   void end_wait(const Wait& wait);
+  void refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given);
   void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
   const ApiParts parts_;
+  GuessLimit guesses_;
   const Gate gate_;
   CallerShares shares_;
   Readiness readiness_;
   RequestMeter requests_;
-  LogRateLimiter refusals_{10};    // of admin calls
-  LogRateLimiter failures_{10};    // 500
-  LogRateLimiter unavailable_{1};  // 503
+  QueueGauges queue_gauges_;
+  LogRateLimiter refused_admin_{10};  // 4xx of admin calls
+  LogRateLimiter refusals_{1};        // 401, 403 and 429 of other calls
+  LogRateLimiter failures_{10};       // 500
+  LogRateLimiter unavailable_{1};     // 503
   ReadPool pool_;
 
   std::mutex mutex_;

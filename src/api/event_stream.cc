@@ -26,11 +26,12 @@ std::optional<std::uint64_t> parse_event_id(std::string_view text, std::string_v
 }
 
 EventStream::EventStream(EventRing& ring, const Clock& clock, std::string node, EventFilter filter,
-                         std::optional<std::uint64_t> last)
+                         std::optional<std::uint64_t> last, std::function<bool()> may_go_on)
     : ring_(ring),
       clock_(clock),
       node_(std::move(node)),
       filter_(std::move(filter)),
+      may_go_on_(std::move(may_go_on)),
       has_missed_(last && *last > ring.newest()),
       position_(has_missed_ ? ring.newest() : last.value_or(ring.newest())),
       last_sent_(clock.now()) {}
@@ -40,6 +41,8 @@ EventStream::~EventStream() { ring_.leave(reader_); }
 void EventStream::begin(std::function<void()> resume) { reader_ = ring_.join(std::move(resume)); }
 
 std::string EventStream::next() {
+  is_over_ = is_over_ || !may_go_on_();
+  if (is_over_) return {};
   std::string piece;
   if (std::exchange(is_new_, false)) {
     piece = fmt::format("retry: 1000\n{}\n", id_line(position_));

@@ -32,18 +32,22 @@ std::optional<std::uint64_t> parse_event_id(std::string_view text, std::string_v
 // and, where events may have been lost, one named `resync`: the reader must fetch the state of its tasks again. While
 // there are no events, a comment every few seconds keeps the connection alive.
 //
+// It is over once `may_go_on` is false, which next() asks first: its reader lost the right to read.
+//
 // next() from one thread at a time; the ring may wake the stream from any thread.
 class EventStream final : public BodyStream {
  public:
   // Begins after the event `last`; without one, with the next event. The ring and the clock must outlive the stream.
-  EventStream(EventRing& ring, const Clock& clock, std::string node, EventFilter filter,
-              std::optional<std::uint64_t> last);
+  EventStream(
+      EventRing& ring, const Clock& clock, std::string node, EventFilter filter, std::optional<std::uint64_t> last,
+      std::function<bool()> may_go_on = [] { return true; });
   ~EventStream() override;
 
   // `resume` is called when there are new events.
   void begin(std::function<void()> resume);
 
   std::string next() override;
+  bool is_over() const override { return is_over_; }
 
  private:
   // The text of the event; empty if the filter drops it.
@@ -55,10 +59,12 @@ class EventStream final : public BodyStream {
   const Clock& clock_;
   const std::string node_;
   const EventFilter filter_;
+  const std::function<bool()> may_go_on_;
   const bool has_missed_;  // `last` is of another node, or of an earlier run of this one
   std::uint64_t position_;
   MonotonicTime last_sent_;
   bool is_new_ = true;
+  bool is_over_ = false;
   EventRing::ReaderId reader_ = 0;
 };
 

@@ -108,6 +108,17 @@ TEST_F(EventStreamTest, SendsAKeepAliveWhileThereAreNoEvents) {
   EXPECT_EQ(stream->next(), "");
 }
 
+TEST_F(EventStreamTest, IsOverOnceItsReaderMayNotGoOn) {
+  bool may_go_on = true;
+  EventStream stream(ring_, clock_, "worker-7", {}, std::nullopt, [&] { return may_go_on; });
+  (void)stream.next();
+  EXPECT_FALSE(stream.is_over());
+  may_go_on = false;
+  happen({task(1), State::kReady, "mail"});
+  EXPECT_EQ(stream.next(), "") << "what happens after that is not for it";
+  EXPECT_TRUE(stream.is_over());
+}
+
 TEST_F(EventStreamTest, IsWokenUntilItEnds) {
   int woken = 0;
   auto stream = open();

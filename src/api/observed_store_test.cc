@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "observe/change_counts.h"
-#include "observe/metrics.h"
+#include "observe/observation.h"
 #include "stores/sqlite/sqlite_store.h"
 
 namespace horae::testing {
@@ -40,10 +39,7 @@ class RecordingObserver final : public ChangeObserver {
 
 class ObservedStoreTest : public ::testing::Test {
  protected:
-  ObservedStoreTest() {
-    observers_.add(counts_);
-    observers_.add(recorder_);
-  }
+  ObservedStoreTest() { observation_.add(recorder_); }
 
   // Two tasks, both running.
   void start_two() {
@@ -54,11 +50,9 @@ class ObservedStoreTest : public ::testing::Test {
 
   ManualClock clock_;
   const std::unique_ptr<Store> store_ = open_sqlite_store(std::string(kSqliteMemory), clock_).value();
-  Metrics metrics_;
-  ChangeCounts counts_{metrics_};
   RecordingObserver recorder_;
-  ChangeObservers observers_;
-  ObservedStore observed_{*store_, metrics_, clock_, observers_};
+  Observation observation_{*store_, clock_};
+  Store& observed_ = observation_.store();
   const std::vector<Submission> submissions_ = {{.task = {.queue = "mail", .spec = "1"}, .new_id = id_of(1)},
                                                 {.task = {.queue = "mail", .spec = "2"}, .new_id = id_of(2)}};
   const std::vector<ClaimWish> wishes_ = {{.owner = "w", .queues = {"mail"}, .max = 5, .token = id_of(9)}};
@@ -71,7 +65,7 @@ TEST_F(ObservedStoreTest, CountsTasksAndTimesCalls) {
   const std::vector<Settlement> settlements = {{.event = Event::kComplete, .id = id_of(1), .attempt = 1, .owner = "w"},
                                                {.event = Event::kComplete, .id = id_of(2), .attempt = 7, .owner = "w"}};
   ASSERT_TRUE(observed_.tasks().settle(settlements).ok());
-  const std::string text = metrics_.text();
+  const std::string text = observation_.metrics().text();
   EXPECT_THAT(text, HasSubstr(R"(horae_tasks_total{event="submit"} 2)"));
   EXPECT_THAT(text, HasSubstr(R"(horae_tasks_total{event="claim"} 2)"));
   EXPECT_THAT(text, HasSubstr(R"(horae_tasks_total{event="complete"} 1)"));
@@ -121,11 +115,10 @@ TEST_F(ObservedStoreTest, ReportsAndCountsExpiredLeases) {
   start_two();
   ASSERT_TRUE(observed_.tasks().extend_leases(observed_.tasks().look()->stamp).value());
   clock_.advance(kDefaultLease + std::chrono::seconds(1));
-  ASSERT_TRUE(observed_.tasks()
-                  .expire_leases({.seen = observed_.tasks().look()->stamp, .silence = std::chrono::hours(1)})
-                  .ok());
+  ASSERT_TRUE(
+      observed_.tasks().expire_leases({.seen = observed_.tasks().look()->stamp, .slack = std::chrono::hours(1)}).ok());
   EXPECT_EQ(recorder_.seen.size(), 2U);
-  EXPECT_THAT(metrics_.text(), HasSubstr(R"(horae_tasks_total{event="expire"} 2)"));
+  EXPECT_THAT(observation_.metrics().text(), HasSubstr(R"(horae_tasks_total{event="expire"} 2)"));
 }
 
 TEST_F(ObservedStoreTest, ReportsQueuesThatAreConfiguredOrPaused) {
@@ -160,7 +153,7 @@ TEST_F(ObservedStoreTest, TimesAllPartsOfTheStoreAndReportsNoReads) {
   ASSERT_TRUE(observed_.tokens().tokens().ok());
   ASSERT_TRUE(observed_.cluster().tick({.self = {.id = "worker-1"}}).ok());
   EXPECT_EQ(recorder_.calls, 0);
-  const std::string text = metrics_.text();
+  const std::string text = observation_.metrics().text();
   EXPECT_THAT(text, HasSubstr(R"(horae_store_calls_total{operation="queues",result="ok"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(horae_store_calls_total{operation="configure",result="failed"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(horae_store_calls_total{operation="tokens",result="ok"} 1)"));

@@ -87,11 +87,13 @@ std::vector<Answer> documented_answers(const Route& route) {
   if (route.access != Access::kOpen) {
     add(401, "A token is required, or this one is unknown");
     add(403, "The token does not allow this, or the request comes from a page of another site");
-    add(429, "This token exceeds its rate limit; `Retry-After` says when to retry");
+    add(429,
+        "This token exceeds its rate limit, or this address sent too many unknown tokens; `Retry-After` says when to "
+        "retry");
   }
   if (!route.ignores_query) add(400, "The request is malformed");
   if (!route.body.empty()) {
-    add(413, "The body is larger than 1 MiB");
+    add(413, "The body is larger than the node allows (`http.max_body`)");
     add(415, "The body is not application/json");
   }
   std::ranges::sort(answers, {}, &Answer::status);
@@ -135,7 +137,8 @@ Result<Call::Query> read_query(std::string_view query, const Route& route) {
     const auto name = decode_percent(part.substr(0, equals), true);
     const auto value = decode_percent(part.substr(std::min(equals + 1, part.size())), true);
     if (!name || !value) {
-      return Error{ErrorCode::kMalformed, fmt::format("query {}: it contains a bad % escape", quote(part))};
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("query {}: it contains a bad % escape, or is not UTF-8", quote(part))};
     }
     if (std::ranges::find(route.parameters, *name, &Parameter::name) == route.parameters.end()) {
       return Error{ErrorCode::kMalformed, fmt::format("query {}: this route has no such parameter; it accepts {}",

@@ -134,6 +134,9 @@ class GatedQueues final : public QueueStore {
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override {
     return gate_.pass([&] { return store_.configure(queue, change); });
   }
+  Result<QueueRemoval> remove(std::string_view queue, std::size_t max) override {
+    return gate_.pass([&] { return store_.remove(queue, max); });
+  }
   Result<bool> set_scheduler_running(bool running) override {
     return gate_.pass([&] { return store_.set_scheduler_running(running); });
   }

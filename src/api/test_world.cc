@@ -13,33 +13,35 @@ namespace horae::testing {
 ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limits)
     : store_(open_sqlite_store(std::string(kSqliteMemory), store_clock_).value()),
       gated_(*store_, gate_),
-      observed_(gated_, metrics_, clock_, *this),
+      observed_(gated_, clock_),
       claimer_(
-          observed_.tasks(), Logger(said_, clock_), [this] { wake(); }, {}, metrics_),
-      combiner_(observed_.tasks(), combiner),
+          observed_.store().tasks(), Logger(said_, clock_), [this] { wake(); }, {}, metrics()),
+      combiner_(observed_.store().tasks(), combiner),
       api_(
           {
               .combiner = combiner_,
-              .tasks = observed_.tasks(),
-              .queues = observed_.queues(),
-              .access = observed_.tokens(),
-              .cluster = observed_.cluster(),
-              .events = events_,
+              .tasks = observed_.store().tasks(),
+              .queues = observed_.store().queues(),
+              .access = observed_.store().tokens(),
+              .cluster = observed_.store().cluster(),
+              .events = events(),
               .claimer = claimer_,
               .clock = clock_,
               .random = random_,
               .ids = ids_,
-              .metrics = metrics_,
+              .metrics = metrics(),
               .node = "worker-0",
               .log = Logger(said_, clock_),
               .scheduler_status = [this] { return status_; },
               .gate = {.find_token = [this](std::string_view) { return caller_; },
-                       .throttle = [this](const std::string&) { return throttle_; }},
+                       .throttle = [this](const std::string&) { return throttle_; },
+                       .is_current = [this](const Principal&) { return !is_revoked_; }},
           },
           options),
       server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
               {.listen = {"127.0.0.1:0"}, .trusts_local = !options.gate.require_token, .limits = limits}, &clock_,
               no_meter(), [this](const HttpRequest& head) { return api_.admit(head); }) {
+  observed_.add(*this);
   (void)api_.readiness().run_once(clock_.now());
   combiner_.start();
   api_.start();

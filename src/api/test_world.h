@@ -18,7 +18,7 @@
 #include "base/bounded_queue.h"
 #include "http/test_client.h"
 #include "http/test_server.h"
-#include "observe/observed_store.h"
+#include "observe/observation.h"
 #include "store/store.h"
 
 namespace horae::testing {
@@ -80,11 +80,14 @@ class ApiWorld final : private ChangeObserver {
   std::optional<Principal>& caller() { return caller_; }
   std::optional<Duration>& throttle() { return throttle_; }
 
+  // Takes the rights of all callers away that were admitted before; the API notices it with end_revoked().
+  void revoke() { is_revoked_ = true; }
+
   StoreGate& gate() { return gate_; }
   Store& store() { return *store_; }
-  EventRing& events() { return events_; }
+  EventRing& events() { return observed_.events(); }
   Api& api() { return api_; }
-  Metrics& metrics() { return metrics_; }
+  Metrics& metrics() { return observed_.metrics(); }
   void stop();
   std::string said() const { return said_.str(); }  // after stop(): the log
 
@@ -104,13 +107,12 @@ class ApiWorld final : private ChangeObserver {
   Changed changed_;
   std::optional<Principal> caller_;
   std::optional<Duration> throttle_;
+  std::atomic<bool> is_revoked_ = false;
   DispatcherStatus status_;
   std::unique_ptr<Store> store_;
   StoreGate gate_;
-  Metrics metrics_;
   GatedStore gated_;
-  ObservedStore observed_;
-  EventRing events_;
+  Observation observed_;
   BoundedQueue<bool> wakes_{1};
   std::mutex pass_mutex_;  // held while the claimer runs
   Claimer claimer_;

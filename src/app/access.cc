@@ -42,17 +42,21 @@ void NodeAccess::on_changes(std::span<const Change> changes) {
 }
 
 bool NodeAccess::refresh() {
-  const std::lock_guard lock(refreshing_);
-  const auto read = book_.refresh(tokens_);
-  if (!read.ok()) {
-    log_.warn("cannot read the tokens; the previous ones stay valid", {{"reason", read.error().message}});
+  {
+    const std::lock_guard lock(refreshing_);
+    if (const auto read = book_.refresh(tokens_); !read.ok()) {
+      log_.warn("cannot read the tokens; the previous ones stay valid", {{"reason", read.error().message}});
+      return false;
+    }
   }
-  return read.ok();
+  changed_();
+  return true;
 }
 
 GateParts NodeAccess::gate() {
   return {.find_token = [this](std::string_view secret) { return book_.find(secret); },
-          .throttle = [this](const std::string& token) { return limit_.take(token, clock_.now()); }};
+          .throttle = [this](const std::string& token) { return limit_.take(token, clock_.now()); },
+          .is_current = [this](const Principal& principal) { return book_.is_current(principal); }};
 }
 
 }  // namespace horae

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,12 +26,17 @@ namespace horae {
 class NodeAccess final : public ChangeObserver {
  public:
   // All references must outlive it.
-  NodeAccess(TokenStore& tokens, const Clock& clock, RateLimitOptions limits, const Logger& log)
-      : tokens_(tokens), clock_(clock), limit_(limits), log_(log) {}
+  // `queues_per_pattern`: see TokenBook.
+  NodeAccess(TokenStore& tokens, const Clock& clock, RateLimitOptions limits, const Logger& log,
+             std::size_t queues_per_pattern = kMaxQueuesOfAToken)
+      : tokens_(tokens), clock_(clock), limit_(limits), log_(log), book_(queues_per_pattern) {}
 
   // kRefused if the node is open to other machines and there is no token, so that every call would be refused. If only
   // callers on this machine need a token, the lack of one is logged as a warning.
   Result<void> start(const HttpServerOptions& http, bool requires_token);
+
+  // `changed` is called, with no lock held, after each time that the tokens were read again. Set it before start().
+  void set_listener(std::function<void()> changed) { changed_ = std::move(changed); }
 
   // Reads the tokens again if the store has another version of them, or is another database than the copy came from.
   void on_tick(const Tick& tick);
@@ -47,6 +53,7 @@ class NodeAccess final : public ChangeObserver {
   const Clock& clock_;
   RateLimit limit_;
   Logger log_;
+  std::function<void()> changed_ = [] {};
   std::mutex refreshing_;
   TokenBook book_;
   std::atomic<std::uint64_t> moves_ = 0;  // Tick::moves, when the copy was made

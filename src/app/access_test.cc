@@ -88,5 +88,33 @@ TEST(NodeAccess, ReadsTokensOfAnotherDatabaseWithTheSameVersion) {
   EXPECT_EQ(status_of(gate, valid.secret), 0);
 }
 
+// The tick is what another node learns a revocation by.
+TEST(NodeAccess, SaysThatTheTokensChangedAfterTheyWereReadAgain) {
+  ManualClock clock;
+  SeededRandom random(1);
+  const auto store = open_sqlite_store(std::string(kSqliteMemory), clock).value();
+  const TokenWish reader{.name = "reader", .role = Role::kRead, .scope = QueueScope::of({"*"}).value()};
+  const auto made = create_token(store->tokens(), random, reader).value();
+  std::ostringstream said;
+  NodeAccess access(store->tokens(), clock, {}, Logger(said, clock));
+  const GateParts gate = access.gate();
+  std::optional<Principal> holder;
+  std::vector<bool> current;
+  access.set_listener([&] { current.push_back(gate.is_current(*holder)); });
+  ASSERT_TRUE(access.start({.listen = {"127.0.0.1:0"}}, true).ok());
+  holder = gate.find_token(made.secret);
+  ASSERT_TRUE(holder);
+  const auto tick = [&] {
+    access.on_tick({.now = {}, .token_version = store->tokens().tokens().value().version, .moves = 0});
+  };
+  tick();
+  EXPECT_TRUE(current.empty()) << "nothing changed";
+  (void)store->tokens().revoke(made.token.id);
+  tick();
+  EXPECT_EQ(current, std::vector<bool>{false});
+  tick();
+  EXPECT_EQ(current.size(), 1U);
+}
+
 }  // namespace
 }  // namespace horae

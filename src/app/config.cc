@@ -94,9 +94,6 @@ class Reading {
     if (auto checked = check_exposure(config.http); !checked.ok()) return checked.error();
     if (auto checked = check_limits(config.http.limits); !checked.ok()) return checked.error();
     if (!said_.contains("store")) config.store = "sqlite:" + config.data + "/horae.db";
-    // With less than two passes, each pass would find an outage, and no lease would ever expire.
-    const Duration third = std::min(config.engine.dispatcher.lease, kDefaultLease) / 3;
-    config.engine.monitor.silence = std::max(third, 2 * config.engine.monitor.poll);
     return config;
   }
 

@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "http/server.h"
 #include "store/combiner.h"
+#include "store/submission.h"
 #include "stores/postgres/postgres_store.h"
 
 namespace horae {
@@ -28,6 +29,8 @@ struct Config {
   HttpServerOptions http = {};
   ApiOptions api = {};
   RateLimitOptions rate_limit = {};
+  std::size_t max_queues = kMaxQueues;
+  std::size_t max_queues_of_token = kMaxQueuesOfAToken;
   CombinerOptions combiner = {};
   EngineOptions engine = {};
   PostgresStoreOptions postgres = {};

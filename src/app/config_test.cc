@@ -59,7 +59,6 @@ TEST_F(ConfigTest, UsesDefaultsWithoutAnySource) {
   EXPECT_EQ(config->engine.poller.poll, std::chrono::seconds(1));
   EXPECT_EQ(config->engine.poller.poll_deaf, std::chrono::milliseconds(100));
   EXPECT_EQ(config->grace, std::chrono::seconds(10));
-  EXPECT_EQ(config->engine.monitor.silence, kDefaultLease / 3);
 }
 
 TEST_F(ConfigTest, PrefersFlagsToTheEnvironmentAndThatToTheFile) {
@@ -94,13 +93,6 @@ TEST_F(ConfigTest, SetsTheRetriesOfAllLoopsByPoll) {
   EXPECT_EQ(config->engine.promoter.retry, std::chrono::milliseconds(250));
   EXPECT_EQ(config->engine.claimer.retry, std::chrono::milliseconds(250));
   EXPECT_EQ(config->engine.dispatcher.poll, std::chrono::milliseconds(250));
-}
-
-// Otherwise each pass of the monitor would take the time since the last one for an outage, and no lease would expire.
-TEST_F(ConfigTest, KeepsTheSilenceOfAnOutageAboveTwoMonitorPasses) {
-  const auto config = load_config({.file = {}, .environment = {}, .flags = {{"slots.lease", "1s"}}});
-  ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config->engine.monitor.silence, std::chrono::seconds(2));
 }
 
 // ---- What is wrong ----
@@ -179,7 +171,9 @@ TEST_F(ConfigTest, AcceptsNumericAddressesWithAPort) {
   EXPECT_EQ(told("127.9.9.9:0"), "no error");
   EXPECT_EQ(told("http://[::1]:3369"), "no error");
   EXPECT_THAT(told("::1:3369"), HasSubstr("without brackets"));
-  EXPECT_THAT(told("localhost:3369"), HasSubstr("no numeric address"));
+  EXPECT_EQ(told("localhost:3369"), "no error");
+  EXPECT_EQ(told("3369"), "no error");
+  EXPECT_THAT(told("horae.example:3369"), HasSubstr("no numeric address"));
   EXPECT_THAT(told("127.0.0.1"), HasSubstr("no port"));
   EXPECT_THAT(told("127.0.0.1:65536"), HasSubstr("no port"));
 }

@@ -14,6 +14,25 @@ namespace {
 
 constexpr std::array kWildcards = {std::pair{"://0.0.0.0:", "127.0.0.1"}, std::pair{"://[::]:", "[::1]"}};
 
+// What to type next. Without slots, the node runs nothing by itself.
+std::string to_try(const Greeting& greeting, const DispatcherOptions& slots) {
+  const std::string& url = greeting.urls.front();
+  const std::string list = fmt::format("  {} task list --node {}\n", greeting.program, url);
+  if (slots.slots == 0 || slots.queues.empty()) return "Try:\n" + list;
+  const bool has_demo = std::ranges::find(slots.queues, "demo") != slots.queues.end();
+  return fmt::format(
+      "Try:\n"
+      "  curl -X POST {}/v1/tasks -H 'content-type: application/json' \\\n"
+      "       -d '{{\"queue\":\"{}\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
+      "{}",
+      url, has_demo ? "demo" : slots.queues.front(), list);
+}
+
+std::string slots_of(const DispatcherOptions& slots) {
+  if (slots.slots == 0) return "none: tasks wait for workers";
+  return fmt::format("{} for queues {}", slots.slots, fmt::join(slots.queues, ", "));
+}
+
 std::string with_host(std::string_view url, std::string_view host) {
   const std::size_t from = url.find("://") + 3;
   return fmt::format("{}{}{}", url.substr(0, from), host, url.substr(url.rfind(':')));
@@ -44,16 +63,13 @@ std::string greeting(const Greeting& greeting, const Config& config) {
       "  address  {}   (/docs: the API to read and try; /metrics; /healthz)\n"
       "{}"
       "  store    {}\n"
-      "  slots    {} for queues {}\n"
+      "  slots    {}\n"
       "\n"
-      "Try:\n"
-      "  curl -X POST {}/v1/tasks -H 'content-type: application/json' \\\n"
-      "       -d '{{\"queue\":\"demo\",\"spec\":{{\"run\":\"sleep\",\"for\":\"5s\"}}}}'\n"
-      "  {} task list --node {}\n"
+      "{}"
       "\n"
       "Stop with Ctrl-C (or kill -TERM): running tasks yield, and run again after the next start.\n",
-      version(), greeting.owner, url, more_urls, greeting.store, config.engine.dispatcher.slots,
-      fmt::join(config.engine.dispatcher.queues, ", "), url, greeting.program, url);
+      version(), greeting.owner, url, more_urls, greeting.store, slots_of(config.engine.dispatcher),
+      to_try(greeting, config.engine.dispatcher));
 }
 
 }  // namespace horae

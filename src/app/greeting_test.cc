@@ -6,8 +6,10 @@
 namespace horae {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(UrlsToOpen, AreThoseOfTheListener) {
   EXPECT_THAT(urls_to_open({"http://127.0.0.1:3369", "https://10.0.0.7:3370"}, "ada"),
@@ -36,6 +38,16 @@ TEST(Greeting, ShowsEachAddressOnALineOfItsOwn) {
   EXPECT_THAT(text, HasSubstr("\n  address  http://127.0.0.1:1   (/docs"));
   EXPECT_THAT(text, HasSubstr("\n           https://ada:2\n  store    SQLite\n"));
   EXPECT_THAT(text, HasSubstr("./horae task list --node http://127.0.0.1:1\n"));
+}
+
+TEST(Greeting, OffersOnlyWhatTheNodeRuns) {
+  const Greeting shown{.owner = "worker-1", .store = "SQLite", .urls = {"http://127.0.0.1:1"}, .program = "horae"};
+  EXPECT_THAT(greeting(shown, Config()), HasSubstr(R"("queue":"demo")"));
+  Config config;
+  config.engine.dispatcher.queues = {"mail"};
+  EXPECT_THAT(greeting(shown, config), HasSubstr(R"("queue":"mail")"));
+  config.engine.dispatcher.slots = 0;
+  EXPECT_THAT(greeting(shown, config), AllOf(Not(HasSubstr("curl")), HasSubstr("slots    none")));
 }
 
 }  // namespace

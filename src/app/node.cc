@@ -10,12 +10,7 @@
 #include "engine/engine.h"
 #include "engine/runner.h"
 #include "http/server.h"
-#include "observe/change_counts.h"
-#include "observe/event_ring.h"
-#include "observe/metrics.h"
-#include "observe/observed_store.h"
-#include "observe/peer_events.h"
-#include "store/change.h"
+#include "observe/observation.h"
 #include "store/combiner.h"
 
 namespace horae {
@@ -25,12 +20,10 @@ class Node::Parts {
       : clock_(clock),
         grace_(config.grace),
         ids_(clock, random_),
-        counts_(metrics_),
-        store_(store, metrics_, clock, observers_),
-        access_(store_.tokens(), clock, config.rate_limit, log),
-        combiner_(store_.tasks(), config.combiner),
-        engine_(store_, clock, random_, owner, log, config.engine, metrics_),
-        peer_events_(events_, peer_link()),
+        observed_(store, clock, peer_link()),
+        access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
+        combiner_(observed_.store().tasks(), config.combiner),
+        engine_(observed_.store(), clock, random_, owner, log, config.engine, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         readiness_(clock, log),
         http_(config.http),
@@ -38,16 +31,15 @@ class Node::Parts {
         server_(
             with_trust(config), clock, log,
             [this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
-            metrics_) {
-    observers_.add(counts_);
-    observers_.add(peer_events_);  // before the engine: a task is shown ready before it is claimed
-    observers_.add(engine_);
-    observers_.add(access_);
+            observed_.metrics()) {
+    observed_.add(engine_);
+    observed_.add(access_);
+    access_.set_listener([this] { api_.end_revoked(); });
     server_.set_admit([this](const HttpRequest& head) { return api_.admit(head); });
     readiness_.add(api_.readiness(), readiness_waker_);
     engine_.set_listeners({.ticked = [this](const Tick& tick) { on_tick(tick); },
                            .received = [this](const std::vector<std::string>& events,
-                                              bool lost) { peer_events_.receive(events, lost); }});
+                                              bool lost) { observed_.peer_events().receive(events, lost); }});
   }
 
   Result<void> start() {
@@ -76,22 +68,22 @@ class Node::Parts {
     return is_clean;
   }
 
-  Store& store() { return store_; }
+  Store& store() { return observed_.store(); }
   HttpServer& server() { return server_; }
 
  private:
   ApiParts api_parts(const Clock& clock, const std::string& owner, const Logger& log) {
     return {.combiner = combiner_,
-            .tasks = store_.tasks(),
-            .queues = store_.queues(),
-            .access = store_.tokens(),
-            .cluster = store_.cluster(),
-            .events = events_,
+            .tasks = store().tasks(),
+            .queues = store().queues(),
+            .access = store().tokens(),
+            .cluster = store().cluster(),
+            .events = observed_.events(),
             .claimer = engine_.claimer(),
             .clock = clock,
             .random = random_,
             .ids = ids_,
-            .metrics = metrics_,
+            .metrics = observed_.metrics(),
             .node = owner,
             .log = log,
             .scheduler_status = [this] { return engine_.status(); },
@@ -109,6 +101,7 @@ class Node::Parts {
   static ApiOptions with_gate(const Config& config) {
     ApiOptions options = config.api;
     options.gate.require_token = options.gate.require_token || config.http.plaintext_behind_proxy;
+    options.gate.peers_are_callers = !config.http.plaintext_behind_proxy;
     return options;
   }
 
@@ -123,22 +116,17 @@ class Node::Parts {
   void on_tick(const Tick& tick) {
     api_.readiness().note_answer();
     access_.on_tick(tick);
-    peer_events_.on_tick(tick);
+    observed_.peer_events().on_tick(tick);
   }
 
   const Clock& clock_;
   const Duration grace_;
   SystemRandom random_;
   UuidSource ids_;
-  Metrics metrics_;
-  EventRing events_;
-  ChangeCounts counts_;
-  ChangeObservers observers_;
-  ObservedStore store_;
+  Observation observed_;
   NodeAccess access_;
   Combiner combiner_;
   Engine engine_;
-  PeerEvents peer_events_;
   Api api_;
   Waker readiness_waker_;
   Runner readiness_;

@@ -54,16 +54,24 @@ std::string without_option(std::string url) {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const Clock& clock,
-                                          const PostgresStoreOptions& postgres) {
-  if (url.starts_with(kPostgresScheme)) return open_postgres_store(url, postgres);
+                                          const PostgresStoreOptions& postgres, std::size_t max_queues) {
+  if (url.starts_with(kPostgresScheme)) {
+    PostgresStoreOptions options = postgres;
+    options.max_queues = max_queues;
+    return open_postgres_store(url, options);
+  }
   if (!url.starts_with(kSqliteScheme)) return unknown_store(url);
   if (auto made = make_folder(url); !made.ok()) return made.error();
-  return open_sqlite_store(url, clock);
+  return open_sqlite_store(url, clock, max_queues);
 }
 
 Error unknown_store(const std::string& url) {
   return {ErrorCode::kMalformed,
           fmt::format("store '{}': give sqlite:PATH or postgresql://USER@HOST/DATABASE", without_password(url))};
+}
+
+std::optional<std::string> store_warning(const std::string& url) {
+  return url.starts_with(kSqliteScheme) ? sqlite_warning(url) : std::nullopt;
 }
 
 std::string without_password(const std::string& url) { return without_option(without_user_password(url)); }

@@ -123,6 +123,7 @@ Result<int> run(Store& store, const Config& given, bool is_demo, const Clock& cl
   if (config.http.plaintext_behind_proxy) {
     log.warn("http.plaintext_behind_proxy: this node serves other machines without TLS; a proxy must encrypt");
   }
+  if (const auto warning = store_warning(config.store)) log.warn(*warning);
   Node node(store, clock, config, *owner, log);
   if (auto started = node.start(); !started.ok()) return started.error();
   out << greeting({.owner = *owner,
@@ -165,7 +166,7 @@ Result<void> serve(const Config& given, bool demo, std::ostream& out, std::ostre
   Signals signals;
   if (auto blocked = signals.block(); !blocked.ok()) return blocked;
   const SystemClock clock;
-  const auto store = open_store(config->store, clock, config->postgres);
+  const auto store = open_store(config->store, clock, config->postgres, config->max_queues);
   if (!store.ok()) return store.error();
   const auto signal = run(**store, *config, demo, clock, signals, out, log);
   if (!signal.ok()) return signal.error();

@@ -8,6 +8,7 @@
 #include "app/nearest.h"
 #include "app/open_store.h"
 #include "app/setting_kinds.h"
+#include "base/duration.h"
 #include "model/task.h"
 #include "stores/sqlite/sqlite_store.h"
 
@@ -175,12 +176,14 @@ std::vector<Setting> slot_settings() {
           [](Config& c) -> std::vector<std::string>& { return c.engine.dispatcher.queues; }),
       number_setting({.key = "slots.ahead", .help = "Maximum of tasks that wait in memory beyond the free slots."},
                      {0, 1'000}, [](Config& c) -> std::size_t& { return c.engine.dispatcher.ahead; }),
-      duration_setting({.key = "slots.lease",
-                        .help = "Length of the leases of the node's own slots. A heartbeat is sent every third of it. "
-                                "Workers choose the length of theirs in each claim (10s by default).",
-                        .seeds = "TMS: WORKER_TIMEOUT_SEC, and a third of it HEART_BEAT_INTERVAL_SEC; master/slave: "
-                                 "HEARTBEAT_INTERVAL, HEARTBEAT_GRACE_PERIOD; Scylla: timeout"},
-                       {seconds(1), kMaxLease}, {[](Config& c) -> Duration& { return c.engine.dispatcher.lease; }}),
+      duration_setting(
+          {.key = "slots.lease",
+           .help = fmt::format("Length of the leases of the node's own slots. A heartbeat is sent every third "
+                               "of it. Workers choose the length of theirs in each claim ({} by default).",
+                               format_duration(kDefaultLease)),
+           .seeds = "TMS: WORKER_TIMEOUT_SEC, and a third of it HEART_BEAT_INTERVAL_SEC; master/slave: "
+                    "HEARTBEAT_INTERVAL, HEARTBEAT_GRACE_PERIOD; Scylla: timeout"},
+          {seconds(1), kMaxLease}, {[](Config& c) -> Duration& { return c.engine.dispatcher.lease; }}),
       duration_setting({.key = "slots.dispatch",
                         .help = "Interval at which free slots are filled, in addition to wake-ups.",
                         .seeds = "SHIELD: hyper loop"},
@@ -208,9 +211,20 @@ std::vector<Setting> store_settings() {
       duration_setting(
           {.key = "upkeep.interval",
            .help = "Interval at which finished tasks are removed when their retention is over. The retention belongs "
-                   "to the queue (7 days by default): horae queue set QUEUE --retention 24h.",
+                   "to the queue (7 days by default): horae queue set QUEUE --retention 24h. Queues that were never "
+                   "configured and hold nothing are removed as well, an hour after they were made at the earliest.",
            .seeds = "Scylla: clean-up by the monitor"},
           {seconds(1), hours(24)}, {[](Config& c) -> Duration& { return c.engine.upkeep_interval; }}),
+      number_setting({.key = "queues.max",
+                      .help = "Maximum of queues in the store; a task for one more is refused with 429. Give all nodes "
+                              "of a cluster the same value."},
+                     {1, 100'000}, [](Config& c) -> std::size_t& { return c.max_queues; }),
+      number_setting(
+          {.key = "queues.max_per_token",
+           .help = "Maximum of queues that one token may create by submitting tasks, for each pattern of its "
+                   "queues; beyond it, a task for a new queue is refused with 429. Queues that were removed "
+                   "no longer count. Tokens with the role admin have no such limit."},
+          {0, 100'000}, [](Config& c) -> std::size_t& { return c.max_queues_of_token; }),
       number_setting(
           {.key = "combiner.max_pending",
            .help = "Maximum of submits, settles, cancels and claims that are under way; further ones get 429."},

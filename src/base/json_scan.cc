@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -30,6 +31,30 @@ bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
+char32_t hex_value(std::string_view digits) {
+  char32_t value = 0;
+  for (const char c : digits) {
+    value = value * 16 + static_cast<char32_t>(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+  }
+  return value;
+}
+
+bool is_high_surrogate(char32_t code) { return code >= 0xD800 && code < 0xDC00; }
+bool is_low_surrogate(char32_t code) { return code >= 0xDC00 && code < 0xE000; }
+
+constexpr std::size_t kEscapeBytes = 6;      // of \uXXXX
+constexpr std::size_t kMostPlaceBytes = 96;  // of the place of a fault, as messages show it; its end is left out
+constexpr std::size_t kMostKeyBytes = 32;    // of one key in it
+
+// A key of a member as a part of a place: without quotes if it is a plain word.
+std::string shown_key(std::string_view key) {
+  const auto is_plain = [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const bool is_word = !key.empty() && key.size() <= kMostKeyBytes && std::ranges::all_of(key, is_plain);
+  return is_word ? std::string(key) : quote(key, kMostKeyBytes);
+}
+
 // Scans a text once. After the first fault the position stays at the end, and no later call moves it or changes the
 // fault; so callers check failed() only at the end, or before long work.
 class Scanner {
@@ -37,7 +62,10 @@ class Scanner {
   explicit Scanner(std::string_view text) : text_(text) {}
 
   bool failed() const { return fault_.has_value(); }
-  Error fault() const { return *fault_; }
+  Error fault() const {
+    const std::string where = place_.empty() ? "" : ", in " + place_;
+    return {ErrorCode::kMalformed, fmt::format("not valid JSON: byte {}{}: {}", fault_->byte, where, fault_->what)};
+  }
 
   // One value with nothing but white space around it.
   std::string_view only_value() {
@@ -60,11 +88,12 @@ class Scanner {
     do {
       skip_space();
       const std::string_view key = read_string();
+      if (failed()) return;
       skip_space();
       expect(':', "a colon belongs between a key and its value");
       skip_space();
       const std::string_view value = read_value();
-      if (failed()) return;
+      if (failed()) return add_place(key);
       visit(key, value);
     } while (!ends_after_item('}', "a comma or a closing brace belongs here"));
   }
@@ -73,11 +102,13 @@ class Scanner {
   void read_array(const Visit& visit) {
     if (!enter('[')) return;
     if (leave(']')) return;
+    std::size_t index = 0;
     do {
       skip_space();
       const std::string_view value = read_value();
-      if (failed()) return;
+      if (failed()) return add_place(index);
       visit(value);
+      ++index;
     } while (!ends_after_item(']', "a comma or a closing bracket belongs here"));
   }
 
@@ -135,7 +166,7 @@ class Scanner {
         case InString::kMultibyte: {
           const Utf8Char character = read_utf8(text_.substr(at_));
           if (!character.valid) {
-            fail("this is not UTF-8");
+            fail_text("this is not UTF-8");
             return {};
           }
           at_ += character.length;
@@ -153,11 +184,27 @@ class Scanner {
       return true;
     }
     if (kind != 'u') return fail("unknown escape");
-    for (std::size_t i = 2; i < 6; ++i) {
-      if (at_ + i >= text_.size() || !is_hex(text_[at_ + i])) return fail("\\u needs four hexadecimal digits");
+    const auto code = read_unicode_escape(at_);
+    if (!code) return fail("\\u needs four hexadecimal digits");
+    if (!is_high_surrogate(*code) && !is_low_surrogate(*code)) {
+      at_ += kEscapeBytes;
+      return true;
     }
-    at_ += 6;
+    const auto second = is_high_surrogate(*code) ? read_unicode_escape(at_ + kEscapeBytes) : std::nullopt;
+    if (!second || !is_low_surrogate(*second)) {
+      return fail_text(fmt::format("{} is half of a surrogate pair, which is no character: give both halves",
+                                   text_.substr(at_, kEscapeBytes)));
+    }
+    at_ += 2 * kEscapeBytes;
     return true;
+  }
+
+  // The code of the \uXXXX that begins there; nothing if there is none.
+  std::optional<char32_t> read_unicode_escape(std::size_t from) const {
+    if (from + kEscapeBytes > text_.size() || text_[from] != '\\' || text_[from + 1] != 'u') return std::nullopt;
+    const std::string_view digits = text_.substr(from + 2, 4);
+    if (!std::ranges::all_of(digits, is_hex)) return std::nullopt;
+    return hex_value(digits);
   }
 
   void read_number() {
@@ -227,24 +274,39 @@ class Scanner {
   }
 
   bool fail(std::string_view what) {
-    if (!fault_) fault_ = Error{ErrorCode::kMalformed, fmt::format("not valid JSON: byte {}: {}", at_ + 1, what)};
+    if (!fault_) fault_ = Fault{at_ + 1, std::string(what)};
     at_ = text_.size();
     return false;
   }
 
+  // The same for a string that is no valid Unicode: the message also names its place.
+  bool fail_text(std::string_view what) {
+    names_place_ = !failed();
+    return fail(what);
+  }
+
+  // Called on the way out of each object and array that the fault is in.
+  void add_place(std::string_view key) { add_step(shown_key(key)); }
+  void add_place(std::size_t index) { add_step(fmt::format("[{}]", index)); }
+  void add_step(std::string step) {
+    if (!names_place_) return;
+    if (place_.size() > kMostPlaceBytes) place_ = "...";
+    if (!place_.empty() && !place_.starts_with('[')) step += '.';
+    place_ = step + place_;
+  }
+
+  struct Fault {
+    std::size_t byte = 0;  // counted from 1
+    std::string what;
+  };
+
   const std::string_view text_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  std::optional<Error> fault_;
+  std::optional<Fault> fault_;
+  bool names_place_ = false;
+  std::string place_;  // of the fault, if it names one: "tasks[3].key"
 };
-
-char32_t hex_value(std::string_view digits) {
-  char32_t value = 0;
-  for (const char c : digits) {
-    value = value * 16 + static_cast<char32_t>(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
-  }
-  return value;
-}
 
 void append_utf8(std::string& out, char32_t code) {
   if (code < 0x80) {
@@ -265,20 +327,17 @@ void append_utf8(std::string& out, char32_t code) {
   out += static_cast<char>(0x80 | (code & 0x3F));
 }
 
-bool is_high_surrogate(char32_t code) { return code >= 0xD800 && code < 0xDC00; }
-bool is_low_surrogate(char32_t code) { return code >= 0xDC00 && code < 0xE000; }
-
 // Removes the \uXXXX at the front of `rest` and decodes it. A surrogate pair is one character.
 char32_t take_unicode_escape(std::string_view& rest) {
-  const char32_t first = hex_value(rest.substr(2, 4));
-  rest.remove_prefix(6);
-  if (is_low_surrogate(first)) return 0xFFFD;
+  const auto take = [&rest] {
+    const char32_t code = hex_value(rest.substr(2, 4));
+    rest.remove_prefix(kEscapeBytes);
+    return code;
+  };
+  const char32_t first = take();
   if (!is_high_surrogate(first)) return first;
-  if (rest.size() < 6 || !rest.starts_with("\\u")) return 0xFFFD;
-  const char32_t second = hex_value(rest.substr(2, 4));
-  if (!is_low_surrogate(second)) return 0xFFFD;
-  rest.remove_prefix(6);
-  return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+  HORAE_CHECK(rest.size() >= kEscapeBytes, "a scanned string has both halves of a surrogate pair");
+  return 0x10000 + ((first - 0xD800) << 10) + (take() - 0xDC00);
 }
 
 char simple_escape(char c) {

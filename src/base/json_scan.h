@@ -28,7 +28,9 @@ struct JsonMember {
 };
 
 // All scan functions fail with kMalformed, and a message that says what is wrong and at which byte (counted from 1),
-// for bad syntax, bytes that are not UTF-8, a NUL byte, more than kMaxJsonDepth levels, and anything after the value.
+// for bad syntax, bytes that are not UTF-8, a NUL byte, an escape that is half of a surrogate pair (\ud800),
+// more than kMaxJsonDepth levels, and anything after the value. For a string that is no valid Unicode the message also
+// names its place: tasks[3].key.
 
 // The value alone, without the white space around it.
 Result<std::string_view> scan_json(std::string_view text);
@@ -42,8 +44,8 @@ Result<std::vector<std::string_view>> scan_array(std::string_view text);
 // The kind of a value that one of the scan functions returned.
 JsonKind kind_of(std::string_view value);
 
-// Decodes a JSON string. `value` is a string, with its quotes, that one of the scan functions returned. A lone half of
-// a surrogate pair (\ud800) becomes U+FFFD.
+// Decodes a JSON string. `value` is a string, with its quotes, that one of the scan functions returned; so the result is
+// valid UTF-8, and different texts stay different.
 std::string unescape_json(std::string_view value);
 
 }  // namespace horae

@@ -130,11 +130,41 @@ TEST(JsonScan, DecodesStrings) {
   EXPECT_EQ(unescape_json(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");
   EXPECT_EQ(unescape_json(R"("\u0041\u00e9\u20AC\ud83d\ude00")"), "Aé€\xF0\x9F\x98\x80");
   EXPECT_EQ(unescape_json(R"("\u0000")"), "\0"s);
-  EXPECT_EQ(unescape_json(R"("\ud83d")"), "\xEF\xBF\xBD");
-  EXPECT_EQ(unescape_json(R"("\ud83dx\udc00")"), "\xEF\xBF\xBDx\xEF\xBF\xBD");
-  EXPECT_EQ(unescape_json(R"("\ud83d\u0041")"),
-            "\xEF\xBF\xBD"
-            "A");
+  EXPECT_EQ(unescape_json(R"("\uFFFD\uD800\uDC00\udbff\udfff")"), "\xEF\xBF\xBD\xF0\x90\x80\x80\xF4\x8F\xBF\xBF");
+}
+
+// Half of a surrogate pair is no character: decoded, all of them would be the same text.
+TEST(JsonScan, RefusesHalfOfASurrogatePair) {
+  for (const std::string text : {R"("\ud800")", R"("\udc00")", R"("\uDFFF")", R"("\ud83dx\udc00")", R"("\ud83d\u0041")",
+                                 R"("\ud800\ud800\udc00")", R"("\udc00\ud800")", R"("\ud800\n")", R"("\ud800\udc0")",
+                                 R"("\ud800\\udc00")", R"({"\ud800":1})", R"([[{"a":"\ud800"}]])"}) {
+    const auto found = scan_json(text);
+    ASSERT_FALSE(found.ok()) << text;
+    EXPECT_EQ(found.error().code, ErrorCode::kMalformed);
+    EXPECT_THAT(found.error().message, HasSubstr("half of a surrogate pair")) << text;
+  }
+  EXPECT_TRUE(scan_json(R"({"\ud800\udc00":"\uD83D\uDE00\ufffd"})").ok());
+  EXPECT_TRUE(scan_json(R"("\\ud800")").ok()) << "an escaped backslash, not an escape";
+}
+
+TEST(JsonScan, NamesThePlaceOfWhatIsNoText) {
+  EXPECT_EQ(
+      scan_object(R"({"tasks":[{"key":"a"},{"key":"\ud800"}]})").error().message,
+      "not valid JSON: byte 31, in tasks[1].key: \\ud800 is half of a surrogate pair, which is no character: give "
+      "both halves");
+  EXPECT_EQ(scan_object("{\"spec\":{\"a b\":[0,[\"\xFF\"]]}}").error().message,
+            "not valid JSON: byte 21, in spec.\"a b\"[1][0]: this is not UTF-8");
+  EXPECT_EQ(scan_json(R"("\ud800")").error().message,
+            "not valid JSON: byte 2: \\ud800 is half of a surrogate pair, which is no character: give both halves");
+}
+
+TEST(JsonScan, KeepsThePlaceShort) {
+  std::string deep = R"("\ud800")";
+  const std::string key(1000, 'k');
+  for (int i = 0; i < kMaxJsonDepth; ++i) deep = "{\"" + key + "\":" + deep + "}";
+  const std::string message = scan_object(deep).error().message;
+  EXPECT_LT(message.size(), 400U);
+  EXPECT_THAT(message, HasSubstr("kkk\"...."));
 }
 
 }  // namespace

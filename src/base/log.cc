@@ -43,11 +43,34 @@ bool is_plain(std::string_view text, std::string_view marks) {
   return true;
 }
 
+// How many bytes a character takes at most in a JSON string.
+std::size_t written_size(const Utf8Char& character) {
+  constexpr std::size_t kEscape = 6;       // \u001b
+  constexpr std::size_t kShortEscape = 2;  // \"
+  constexpr std::size_t kReplacement = 3;  // U+FFFD
+  if (!character.valid) return kReplacement;
+  if (is_control(character.code)) return kEscape;
+  return std::max(character.length, character.code == '"' || character.code == '\\' ? kShortEscape : 1);
+}
+
+// `text`, or of a long one its beginning and its size.
+std::string bounded(std::string_view text) {
+  std::size_t written = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char character = read_utf8(text.substr(at));
+    written += written_size(character);
+    if (written > kMaxLogText) return fmt::format("{}... ({} bytes)", text.substr(0, at), text.size());
+    at += character.length;
+  }
+  return std::string(text);
+}
+
 void append_plain_or_quoted(std::string& out, std::string_view text, std::string_view marks) {
-  if (is_plain(text, marks)) {
-    out += text;
+  const std::string shown = bounded(text);
+  if (is_plain(shown, marks)) {
+    out += shown;
   } else {
-    append_json_string(out, text);
+    append_json_string(out, shown);
   }
 }
 
@@ -90,7 +113,7 @@ void LogValue::append_as_text(std::string& out) const {
 void LogValue::append_as_json(std::string& out) const {
   const double* number = std::get_if<double>(&held_);
   if (const auto* text = std::get_if<std::string>(&held_)) {
-    append_json_string(out, *text);
+    append_json_string(out, bounded(*text));
   } else if (number != nullptr && !std::isfinite(*number)) {
     out += "null";  // JSON has no such number, and readers that expect a number would reject a string
   } else {
@@ -149,30 +172,41 @@ std::string Logger::text_line(std::string_view time, LogLevel level, std::string
                               std::initializer_list<LogField> fields) const {
   std::string line = fmt::format("{} {} ", time, name_of(level).padded);
   append_plain_or_quoted(line, message, kMarksInMessage);
-  const auto append = [&line](const LogField& field) {
-    line += ' ';
-    append_plain_or_quoted(line, field.key, kMarksInWord);
-    line += '=';
-    field.value.append_as_text(line);
-  };
-  std::for_each(fields_.begin(), fields_.end(), append);
-  std::for_each(fields.begin(), fields.end(), append);
+  append_fields(line, fields, [](std::string& out, const LogField& field) {
+    out += ' ';
+    append_plain_or_quoted(out, field.key, kMarksInWord);
+    out += '=';
+    field.value.append_as_text(out);
+  });
   return line;
 }
 
 std::string Logger::json_line(std::string_view time, LogLevel level, std::string_view message,
                               std::initializer_list<LogField> fields) const {
   std::string line = fmt::format(R"({{"time":"{}","level":"{}","message":)", time, name_of(level).lower);
-  append_json_string(line, message);
-  const auto append = [&line](const LogField& field) {
-    line += ',';
-    append_json_string(line, field.key);
-    line += ':';
-    field.value.append_as_json(line);
-  };
-  std::for_each(fields_.begin(), fields_.end(), append);
-  std::for_each(fields.begin(), fields.end(), append);
+  append_json_string(line, bounded(message));
+  append_fields(line, fields, [](std::string& out, const LogField& field) {
+    out += ',';
+    append_json_string(out, bounded(field.key));
+    out += ':';
+    field.value.append_as_json(out);
+  });
   return line + '}';
+}
+
+void Logger::append_fields(std::string& line, std::initializer_list<LogField> fields,
+                           void (*append)(std::string& line, const LogField& field)) const {
+  std::size_t omitted = 0;
+  const auto append_one = [&](const LogField& field) {
+    const std::size_t before = line.size();
+    append(line, field);
+    if (line.size() <= kMaxLogLine) return;
+    line.resize(before);
+    ++omitted;
+  };
+  std::for_each(fields_.begin(), fields_.end(), append_one);
+  std::for_each(fields.begin(), fields.end(), append_one);
+  if (omitted > 0) append(line, {"omitted", omitted});
 }
 
 }  // namespace horae

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -21,6 +22,12 @@
 #include "base/result.h"
 
 namespace horae {
+
+// A line is bounded, whatever its callers pass: of each text (the message, a key, a value) at most kMaxLogText bytes are
+// written, and then how many it has; fields that would make the line longer than kMaxLogLine are left out and counted in
+// a last field `omitted`.
+inline constexpr std::size_t kMaxLogText = 1024;
+inline constexpr std::size_t kMaxLogLine = 8192;
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError, kOff };
 enum class LogFormat { kText, kJson };
@@ -91,6 +98,8 @@ class Logger {
                         std::initializer_list<LogField> fields) const;
   std::string json_line(std::string_view time, LogLevel level, std::string_view message,
                         std::initializer_list<LogField> fields) const;
+  void append_fields(std::string& line, std::initializer_list<LogField> fields,
+                     void (*append)(std::string& line, const LogField& field)) const;
 
   std::shared_ptr<Sink> sink_;
   std::vector<LogField> fields_;

@@ -216,6 +216,35 @@ TEST(Log, KeepsLinesOfSeveralThreadsWhole) {
   EXPECT_EQ(count, 800);
 }
 
+// ---- Bounds ----
+
+TEST(Log, CutsALongTextAndSaysHowLongItIs) {
+  const std::string path(10'000, 'x');
+  EXPECT_EQ(as_text(path), '"' + path.substr(0, kMaxLogText) + "... (10000 bytes)\"");
+  EXPECT_EQ(as_json(path), as_text(path));
+  EXPECT_EQ(as_text(path.substr(0, kMaxLogText)), path.substr(0, kMaxLogText));
+  const std::string quotes(10'000, '"');
+  EXPECT_LT(as_json(quotes).size(), kMaxLogText + 100) << "the bound is on what is written";
+  const std::string controls(10'000, '\x01');
+  EXPECT_LT(as_text(controls).size(), kMaxLogText + 100);
+  std::string grinning;
+  for (int i = 0; i < 1000; ++i) grinning += "\xF0\x9F\x98\x80";
+  EXPECT_EQ(as_json(grinning), '"' + grinning.substr(0, kMaxLogText) + "... (4000 bytes)\"") << "whole characters";
+}
+
+TEST(Log, BoundsALineAndCountsTheFieldsThatItOmits) {
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    World world(format);
+    const std::string text(5000, 'x');
+    const Logger log = world.log.with({{"a", text}, {"b", text}, {"c", text}, {"d", text}});
+    log.info(text, {{"e", text}, {"f", text}, {"g", text}, {"h", text}, {"i", 1}});
+    const std::string line = world.written();
+    EXPECT_LT(line.size(), kMaxLogLine + 100);
+    EXPECT_THAT(line, HasSubstr(format == LogFormat::kText ? " i=1 omitted=2\n" : "\"i\":1,\"omitted\":2}\n"));
+    EXPECT_EQ(std::ranges::count(line, '\n'), 1);
+  }
+}
+
 std::string any_bytes() {
   const auto bytes = *rc::gen::container<std::vector<int>>(
       rc::gen::oneOf(rc::gen::inRange(0, 256), rc::gen::element<int>(' ', '=', '"', '\\', '\n', 'a', 0xc3, 0xa9)));

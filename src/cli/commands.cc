@@ -5,8 +5,11 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <ostream>
 
+#include "base/quote.h"
+#include "base/utf8.h"
 #include "base/version.h"
 #include "cli/command_tree.h"
 
@@ -29,8 +32,8 @@ void describe(CLI::App& app) {
       "  horae task list --state running              list the running tasks\n"
       "  horae COMMAND --help                         show the help of a command\n"
       "\n"
-      "Exit codes: 0 done, 1 failed, 2 invalid command line (to this program or to the node), 3 the task did not\n"
-      "            complete, 4 the node is unavailable: try again");
+      "Exit codes: 0 done, 1 failed, 2 invalid command line or configuration (to this program or to the node),\n"
+      "            3 the task did not complete, 4 the node is unavailable: try again, 5 the time of --wait-limit is over");
 }
 
 // Appends to the help of each noun the names of its verbs, so that no list of them has to be maintained.
@@ -68,6 +71,11 @@ int report(const Context& context, std::string_view command, const Result<void>&
   return done.error().retryable() ? kTryAgain : kFailed;
 }
 
+int report_misuse(const Context& context, std::string_view command, const Error& error) {
+  context.console.err << fmt::format("horae {}: {}\n", command, error.message);
+  return kMisused;
+}
+
 void add_all_commands(CLI::App& app, Context& context) {
   describe(app);
   add_serve_command(app, context);
@@ -88,6 +96,12 @@ int run(const std::vector<std::string>& arguments, Context& context) {
   add_all_commands(app, context);
   if (!arguments.empty() && arguments.front() == kCompleteWord) {
     return print_candidates(app, {arguments.begin() + 1, arguments.end()}, context.console);
+  }
+  // What is sent to a node is JSON in UTF-8, in which other bytes would all become the same replacement character.
+  if (const auto bad = std::ranges::find_if_not(arguments, is_text); bad != arguments.end()) {
+    context.console.err << fmt::format("horae: argument {}: {} is not UTF-8; give text in UTF-8\n",
+                                       bad - arguments.begin() + 1, quote(*bad));
+    return kMisused;
   }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 expects

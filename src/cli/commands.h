@@ -22,6 +22,7 @@ inline constexpr int kFailed = 1;   // it was refused, or it failed
 inline constexpr int kMisused = 2;  // the command line is invalid, to this program or to the node; nothing was done
 inline constexpr int kNotCompleted = 3;  // the task that was waited for did not complete
 inline constexpr int kTryAgain = 4;      // the node or its store is unavailable: the same command may succeed later
+inline constexpr int kStillWaiting = 5;  // --wait-limit has passed, and the task has not ended
 
 // The environment of a command. Outlives the command tree.
 struct Context {
@@ -64,6 +65,9 @@ void set_action(CLI::App& verb, Context& context, std::shared_ptr<Flags> flags, 
 // Prints a failure on `err`, line breaks included, and returns the exit code. For commands that work without a node;
 // client/client.h has the counterpart for the others.
 int report(const Context& context, std::string_view command, const Result<void>& done);
+
+// The same for a configuration that cannot be used: kMisused.
+int report_misuse(const Context& context, std::string_view command, const Error& error);
 
 // The whole tree.
 void add_all_commands(CLI::App& app, Context& context);

@@ -59,6 +59,16 @@ TEST_F(NodeTest, SubmittingTwiceUnderOneKeyMakesOneTask) {
   EXPECT_THAT(second.out, HasSubstr("(already submitted before)"));
 }
 
+// In the JSON that is sent, both would become the same replacement character.
+TEST_F(NodeTest, ArgumentsThatAreNoTextAreRefusedInsteadOfMetAsOneKey) {
+  for (const std::string key : {"\x80", "\xED\xA0\x80"}) {
+    const auto printed = terminal_.type({"task", "submit", "mail", "1", "--key", key});
+    EXPECT_EQ(printed.exit_code, kMisused);
+    EXPECT_THAT(printed.err, AllOf(HasSubstr("argument 6"), HasSubstr("is not UTF-8")));
+  }
+  EXPECT_THAT(terminal_.type({"task", "list", "--queue", "mail"}).out, Not(HasSubstr("ready")));
+}
+
 TEST_F(NodeTest, CancelFailsIfOneOfTheTasksIsRefused) {
   const std::string id = world_.submit();
   const std::string none = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
@@ -91,7 +101,7 @@ TEST_F(NodeTest, ExplainsAWaitingTask) {
 TEST_F(NodeTest, ListsNodes) {
   const auto printed = terminal_.type({"node", "list"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
-  EXPECT_THAT(printed.out, HasSubstr("LAST SEEN"));
+  EXPECT_THAT(printed.out, HasSubstr("STATE"));
 }
 
 TEST_F(NodeTest, PausesResumesAndConfiguresQueues) {
@@ -339,7 +349,8 @@ TEST(CommandLine, ManPageIsUpToDate) {
 
 TEST(CommandLine, HelpOfANounNamesItsVerbs) {
   TestTerminal terminal;
-  EXPECT_THAT(terminal.type({"--help"}).out, HasSubstr("Inspect and configure queues: list, pause, resume, set\n"));
+  EXPECT_THAT(terminal.type({"--help"}).out,
+              HasSubstr("Inspect and configure queues: list, pause, resume, set, delete\n"));
   EXPECT_THAT(terminal.type({"token", "--help"}).out, HasSubstr("Manage access tokens: create, list, revoke\n"));
 }
 

@@ -85,7 +85,7 @@ ClusterPollerSignals Engine::poller_signals() {
           .ticked =
               [this](const Tick& tick, MonotonicTime now) {
                 if (monitor_.on_tick(tick, now)) wakers_.monitor.wake();
-                notifier_.set_peers(tick.peers, tick.peers_want_hints);
+                notifier_.set_peers(tick.peers, tick.peers_want_events);
                 listeners_.ticked(tick);
               }};
 }

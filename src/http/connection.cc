@@ -399,13 +399,8 @@ void Connection::handle(bool has_body) {
 }
 
 HttpRequest Connection::head_of_request() {
-  const auto& message = reading_->parser->get();
-  HttpRequest request{.id = host_->next_request++,
-                      .method = copy(message.method_string()),
-                      .peer = peer_,
-                      .is_local = is_local_,
-                      .is_tls = is_tls_};
-  copy_head(message, request);
+  HttpRequest request{.id = host_->next_request++, .peer = peer_, .is_local = is_local_, .is_tls = is_tls_};
+  copy_head(reading_->parser->get(), request);
   return request;
 }
 

@@ -234,6 +234,7 @@ void Connection::pull() {
     host_->log.error("a stream threw", {{"request", request_}, {"reason", thrown.what()}});
     return close();
   }
+  if (piece.empty() && stream_->is_over()) return end_stream();
   if (piece.empty()) {
     enter(Phase::kStreaming, host_->limits.stream_pulse);
     return watch_input();

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kPlainScheme = "http://";
 constexpr std::string_view kTlsScheme = "https://";
+constexpr std::string_view kLoopback = "127.0.0.1";
 
 Error bad(std::string why) { return {ErrorCode::kMalformed, std::move(why)}; }
 
@@ -66,11 +67,13 @@ Result<void> check_one(const std::string& text, const HttpServerOptions& options
 Result<ListenAddress> parse_listen_address(std::string_view text) {
   ListenAddress result;
   result.says_tls = take_scheme(text);
-  const std::size_t colon = std::min(text.rfind(':'), text.size());
-  const auto port = parse_port(text.substr(std::min(colon + 1, text.size())));
+  const std::size_t colon = text.rfind(':');
+  const bool has_host = colon != std::string_view::npos;
+  const auto port = parse_port(has_host ? text.substr(colon + 1) : text);
   if (!port) return bad("has no port between 0 and 65535");
   result.port = *port;
-  std::string_view host = text.substr(0, colon);
+  std::string_view host = has_host ? text.substr(0, colon) : kLoopback;
+  if (host == "localhost") host = kLoopback;
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   } else if (host.find(':') != std::string_view::npos) {

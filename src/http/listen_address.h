@@ -18,7 +18,8 @@ struct ListenAddress {
   std::optional<bool> says_tls = {};  // https:// or http:// before it
 };
 
-// The error (kMalformed) says what is wrong with the text; the caller quotes it.
+// A port alone and "localhost:PORT" mean 127.0.0.1. The error (kMalformed) says what is wrong with the text; the caller
+// quotes it.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
 // Whether connections to the address are encrypted: by its scheme; without one, unless it is loopback or behind a

@@ -28,7 +28,7 @@ constexpr std::array kKinds = {
     ProblemKind{"over_limit", 429, "A limit is reached"},
     ProblemKind{"head_too_large", 431, "The headers are too large"},
     ProblemKind{"internal", 500, "Internal error"},
-    ProblemKind{"unavailable", 503, "A dependency is unavailable"},
+    ProblemKind{"unavailable", 503, "Temporarily unavailable"},
     ProblemKind{"busy", 503, "The node is overloaded"},
 };
 

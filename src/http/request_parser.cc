@@ -64,6 +64,7 @@ std::string fault_of_head(const RequestParser::value_type& head) {
 
 void copy_head(const RequestParser::value_type& head, HttpRequest& request) {
   const Target target = parse_target(view(head.target())).value_or(Target());
+  request.method = view(head.method_string());
   request.path = target.path;
   request.query = target.query;
   if (!target.authority.empty()) request.headers.push_back({"Host", std::string(target.authority)});

@@ -26,7 +26,7 @@ bool has_folded_line(std::string_view head);
 // body, Host and the form of the target.
 std::string fault_of_head(const RequestParser::value_type& head);
 
-// Sets path, query and headers. From a target in absolute form comes Host, as if the client had sent that one. Requires
+// Sets method, path, query and headers. From a target in absolute form comes Host, as if the client had sent that one. Requires
 // a head without fault.
 void copy_head(const RequestParser::value_type& head, HttpRequest& request);
 

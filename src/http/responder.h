@@ -10,7 +10,8 @@
 
 namespace horae {
 
-// An answer without an end, written piece by piece. Released when the client disconnects or the server stops.
+// An answer that is written piece by piece, usually without an end. Released when it is over, when the client
+// disconnects, or when the server stops.
 class BodyStream {
  public:
   virtual ~BodyStream() = default;
@@ -18,6 +19,9 @@ class BodyStream {
   // The next piece (64 KiB at most); empty if there is none at the moment. Called on a thread of the server, one call
   // at a time, after all earlier pieces were passed to the kernel.
   virtual std::string next() = 0;
+
+  // Asked after a next() that was empty: true ends the answer and closes the connection.
+  virtual bool is_over() const { return false; }
 };
 
 // Takes the answer to one request. If it is destroyed unanswered, the server answers 500.

@@ -21,7 +21,7 @@ namespace horae {
 struct HttpLimits {
   std::size_t head_bytes = 16 << 10;   // request line and headers together; beyond: 414 or 431
   std::size_t target_bytes = 8 << 10;  // path and query; beyond: 414
-  std::size_t body_bytes = 1 << 20;    // beyond: 413
+  std::size_t body_bytes = 4 << 20;    // beyond: 413
   std::size_t connections = 10'000;    // beyond: 503; beyond kRefusedAtOnce more, new ones wait in the kernel's backlog
   std::size_t streams = 256;           // open at the same time; beyond: 503
 

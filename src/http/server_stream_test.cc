@@ -40,6 +40,12 @@ class Source {
     for (const Responder& responder : responders_) responder.resume();
   }
 
+  // Without a further piece.
+  void end() {
+    is_over_ = true;
+    resume();
+  }
+
   // Each call of next() returns this piece from now on.
   void set_endless(std::string piece) {
     const std::lock_guard lock(mutex_);
@@ -65,6 +71,7 @@ class Source {
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
     std::string next() override { return source_.next(); }
+    bool is_over() const override { return source_.is_over_; }
 
    private:
     Source& source_;
@@ -84,6 +91,7 @@ class Source {
   std::deque<std::string> pieces_;     // guarded by mutex_
   std::string endless_;                // guarded by mutex_
   std::vector<Responder> responders_;  // guarded by mutex_
+  std::atomic<bool> is_over_ = false;
   std::atomic<int> calls_ = 0;
   std::atomic<int> released_ = 0;
 };
@@ -111,6 +119,19 @@ TEST(HttpStream, SendsEachPieceAsAChunkOnceAvailable) {
   source.put("three");
   EXPECT_EQ(client.receive_chunk(), std::string(64 << 10, 'x'));
   EXPECT_EQ(client.receive_chunk(), "three");
+}
+
+TEST(HttpStream, EndsOnceItsSourceIsOver) {
+  Source source;
+  TestServer server(source.handler());
+  TestClient client(server.port());
+  ASSERT_TRUE(client.send(request_text("GET", "/events")));
+  ASSERT_TRUE(client.receive(true).has_value());
+  source.put("last");
+  EXPECT_EQ(client.receive_chunk(), "last");
+  source.end();
+  EXPECT_EQ(client.receive_chunk(), "");  // the chunk that ends the answer
+  EXPECT_TRUE(client.is_closed_by_server());
 }
 
 TEST(HttpStream, SendsPiecesAddedBeforeItBegan) {

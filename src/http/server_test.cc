@@ -218,7 +218,7 @@ TEST(HttpServer, ListensOnSeveralAddresses) {
 TEST(HttpServer, RefusesMalformedAddresses) {
   const SystemClock clock;
   std::ostringstream said;
-  for (const char* text : {"localhost:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:8x", ""}) {
+  for (const char* text : {"example.org:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:8x", ""}) {
     HttpServer server({.listen = {text}}, clock, Logger(said, clock), echo);
     const auto started = server.start();
     ASSERT_FALSE(started.ok()) << text;

@@ -316,8 +316,18 @@ TEST(ListenAddress, SaysWhereAndHow) {
   EXPECT_EQ(parse_listen_address("https://10.0.0.1:443")->says_tls, true);
   EXPECT_EQ(parse_listen_address("10.0.0.1:443")->says_tls, std::nullopt);
   for (const char* text :
-       {"ftp://127.0.0.1:1", "https://", "https://:1", "http://localhost:1", "127.0.0.1:1/", "::1:1"}) {
+       {"ftp://127.0.0.1:1", "https://", "https://:1", "http://example:1", "127.0.0.1:1/", "::1:1", "", "x"}) {
     EXPECT_FALSE(parse_listen_address(text).ok()) << text;
+  }
+}
+
+TEST(ListenAddress, APortAloneAndLocalhostAreLoopback) {
+  for (const char* text : {"41003", "localhost:41003", "http://localhost:41003"}) {
+    const auto address = parse_listen_address(text);
+    ASSERT_TRUE(address.ok()) << text;
+    EXPECT_EQ(address->address, "127.0.0.1");
+    EXPECT_EQ(address->port, 41003);
+    EXPECT_TRUE(address->is_loopback);
   }
 }
 

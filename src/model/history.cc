@@ -30,12 +30,21 @@ std::string history_detail(std::string_view json) {
   return cut;
 }
 
-void History::append(HistoryEntry entry) {
-  if (entries_.size() == kMaxHistory) {
-    entries_.erase(entries_.begin() + kHistoryFirst);
-    ++omitted_;
+void History::append(HistoryEntry entry) { insert(entries_.size(), std::move(entry)); }
+
+void History::append_assignment(HistoryEntry entry) {
+  std::size_t place = entries_.size();
+  while (place > 0 && entries_[place - 1].kind == HistoryKind::kLateResult && entries_[place - 1].time > entry.time) {
+    --place;
   }
-  entries_.push_back(std::move(entry));
+  insert(place, std::move(entry));
+}
+
+void History::insert(std::size_t place, HistoryEntry entry) {
+  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), std::move(entry));
+  if (entries_.size() <= kMaxHistory) return;
+  entries_.erase(entries_.begin() + kHistoryFirst);
+  ++omitted_;
 }
 
 }  // namespace horae

@@ -52,6 +52,10 @@ class History {
 
   void append(HistoryEntry entry);
 
+  // Appends an assignment before those late results at the end that are younger than it: a store need not have written it
+  // down before them.
+  void append_assignment(HistoryEntry entry);
+
   // In the order of time. With `omitted()` above 0, that many are missing after the first kHistoryFirst.
   const std::vector<HistoryEntry>& entries() const { return entries_; }
   std::uint64_t omitted() const { return omitted_; }
@@ -62,6 +66,8 @@ class History {
   friend bool operator==(const History&, const History&) = default;
 
  private:
+  void insert(std::size_t place, HistoryEntry entry);
+
   std::vector<HistoryEntry> entries_;
   std::uint64_t omitted_;
 };

@@ -47,5 +47,29 @@ RC_GTEST_PROP(History, KeepsTheFirstAndTheNewestAndCountsTheRest, ()) {
   if (count > 0) RC_ASSERT(*history.newest() == entry(count - 1));
 }
 
+TEST(History, AnAssignmentComesBeforeLateResultsThatAreYounger) {
+  const auto at = [](int second) { return Instant(std::chrono::seconds(second)); };
+  History history;
+  history.append({HistoryKind::kLateResult, "older", at(1), 1, std::nullopt, ""});
+  history.append({HistoryKind::kLateResult, "same-time", at(2), 1, std::nullopt, ""});
+  history.append({HistoryKind::kLateResult, "younger", at(3), 1, std::nullopt, ""});
+  history.append({HistoryKind::kLateResult, "youngest", at(4), 1, std::nullopt, ""});
+  history.append_assignment({HistoryKind::kAssignment, "worker-2", at(2), 2, std::nullopt, ""});
+  std::string order;
+  for (const HistoryEntry& entry : history.entries()) order += entry.worker + " ";
+  EXPECT_EQ(order, "older same-time worker-2 younger youngest ");
+}
+
+TEST(History, AnAssignmentThatIsPutBeforeTooManyLateResultsIsKeptAmongTheFirst) {
+  History history;
+  for (int i = 0; i < 200; ++i) {
+    history.append({HistoryKind::kLateResult, "stranger", Instant(std::chrono::seconds(i + 1)), 1, std::nullopt, ""});
+  }
+  history.append_assignment({HistoryKind::kAssignment, "worker-1", Instant(), 1, std::nullopt, ""});
+  EXPECT_EQ(history.entries().size(), kMaxHistory);
+  EXPECT_EQ(history.omitted(), 201 - kMaxHistory);
+  EXPECT_EQ(history.entries().front().worker, "worker-1");
+}
+
 }  // namespace
 }  // namespace horae

@@ -21,6 +21,7 @@ namespace horae {
 using TaskId = Uuid;
 
 inline constexpr std::size_t kMaxKeyCharacters = 128;
+inline constexpr std::string_view kReservedPrefix = "horae.";  // of names of queues that belong to Horae itself
 inline constexpr std::size_t kMaxQueueNameLength = 128;
 inline constexpr std::size_t kMaxSpecBytes = 1 << 20;
 inline constexpr int kMaxAttemptsLimit = 1'000'000;

@@ -28,6 +28,9 @@ class EventRing {
   void add(std::span<const LiveEvent> events);
   void add(std::span<const Change> changes);
 
+  // Wakes all readers, although nothing was added: they may have to end.
+  void wake_all() const { wake_readers(); }
+
   // Events of other nodes may have been lost: every reader gets Read::is_lost.
   void lose();
 

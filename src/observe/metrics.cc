@@ -55,6 +55,10 @@ class Wrappers {
     const std::lock_guard lock(mutex_);
     return wrappers_.try_emplace(&theirs, theirs).first->second;
   }
+  void remove(Theirs& theirs) {
+    const std::lock_guard lock(mutex_);
+    wrappers_.erase(&theirs);
+  }
 
  private:
   std::mutex mutex_;
@@ -113,6 +117,16 @@ Gauge& Metrics::gauge(const Figure& figure, const Labels& labels) {
                      .Help(std::string(figure.help))
                      .Register(instruments_->registry);
   return instruments_->gauges.of(family.Add(texts_of(labels)));
+}
+
+void Metrics::remove_gauge(const Figure& figure, const Labels& labels) {
+  auto& family = prometheus::BuildGauge()
+                     .Name(std::string(figure.name))
+                     .Help(std::string(figure.help))
+                     .Register(instruments_->registry);
+  auto& gone = family.Add(texts_of(labels));
+  instruments_->gauges.remove(gone);
+  family.Remove(&gone);
 }
 
 Histogram& Metrics::histogram(const Figure& figure, std::span<const double> buckets, const Labels& labels) {

@@ -21,6 +21,10 @@ class Metrics final : public Meter {
   Histogram& histogram(const Figure& figure, std::span<const double> buckets, const Labels& labels = {}) override;
   std::unique_ptr<Probe> probe(const Figure& figure, std::function<double()> read) override;
 
+  // Ends a gauge: it is not published any more, and a reference to it is of no use. For gauges of things that end, by
+  // the only part that looks them up.
+  void remove_gauge(const Figure& figure, const Labels& labels);
+
   // All figures in Prometheus' text format. Reads the probes first.
   std::string text() const;
 

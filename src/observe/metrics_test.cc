@@ -111,16 +111,30 @@ TEST(ChangeCounts, CountsTasksByEventOnceForEachCallThatChangedThem) {
 TEST(QueueGauges, PublishesTheCountsOfAQueueByState) {
   Metrics metrics;
   QueueInfo queue{.name = "mail", .settings = {.paused = true}, .ready = 3, .oldest_ready = std::chrono::seconds(7)};
-  publish_queues(metrics, {.queues = {queue}, .as_of = {}});
+  QueueGauges gauges(metrics);
+  gauges.publish({.queues = {queue}, .as_of = {}});
   EXPECT_THAT(metrics.text(), AllOf(HasSubstr(R"(horae_queue_tasks{queue="mail",state="ready"} 3)"),
                                     HasSubstr(R"(horae_queue_tasks{queue="mail",state="running"} 0)"),
                                     HasSubstr(R"(horae_queue_oldest_ready_seconds{queue="mail"} 7)"),
                                     HasSubstr(R"(horae_queue_paused{queue="mail"} 1)")));
   queue.ready = 0;
   queue.oldest_ready.reset();
-  publish_queues(metrics, {.queues = {queue}, .as_of = {}});
+  gauges.publish({.queues = {queue}, .as_of = {}});
   EXPECT_THAT(metrics.text(), AllOf(HasSubstr(R"(horae_queue_tasks{queue="mail",state="ready"} 0)"),
                                     HasSubstr(R"(horae_queue_oldest_ready_seconds{queue="mail"} 0)")));
+}
+
+TEST(QueueGauges, TheFiguresOfAQueueEndWithIt) {
+  Metrics metrics;
+  QueueGauges gauges(metrics);
+  const QueueInfo kept{.name = "kept"};
+  const QueueInfo gone{.name = "gone", .ready = 3};
+  gauges.publish({.queues = {gone, kept}, .as_of = {}});
+  EXPECT_THAT(metrics.text(), HasSubstr(R"(queue="gone")"));
+  gauges.publish({.queues = {kept}, .as_of = {}});
+  EXPECT_THAT(metrics.text(), AllOf(Not(HasSubstr(R"(queue="gone")")), HasSubstr(R"(queue="kept")")));
+  gauges.publish({.queues = {gone}, .as_of = {}});
+  EXPECT_THAT(metrics.text(), HasSubstr(R"(horae_queue_tasks{queue="gone",state="ready"} 3)")) << "made again";
 }
 
 }  // namespace

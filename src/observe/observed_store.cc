@@ -18,6 +18,7 @@ ObservedQueues::ObservedQueues(QueueStore& store, Meter& meter, const Clock& clo
       observer_(observer),
       queues_(meter, clock, "queues"),
       configure_(meter, clock, "configure"),
+      remove_(meter, clock, "remove_queue"),
       set_scheduler_running_(meter, clock, "set_scheduler_running"),
       scheduler_running_(meter, clock, "scheduler_running"),
       closed_(meter, clock, "closed"),
@@ -35,6 +36,11 @@ Result<QueueSettings> ObservedQueues::configure(std::string_view queue, const Qu
                                           {.kind = Kind::kClaims, .queue = queue, .is_open = is_open}}};
   observer_.on_changes(std::span(changes).first(change.paused ? 2 : 1));
   return settings;
+}
+
+// Nothing that waits or runs goes with a queue, so no observer has to know.
+Result<QueueRemoval> ObservedQueues::remove(std::string_view queue, std::size_t max) {
+  return remove_.measured([&] { return store_.remove(queue, max); });
 }
 
 Result<bool> ObservedQueues::set_scheduler_running(bool running) {

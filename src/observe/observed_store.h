@@ -16,6 +16,7 @@ class ObservedQueues final : public QueueStore {
 
   Result<QueueList> queues() override;
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
+  Result<QueueRemoval> remove(std::string_view queue, std::size_t max) override;
   Result<bool> set_scheduler_running(bool running) override;
   Result<bool> scheduler_running() override;
   Result<std::vector<std::string>> closed(std::span<const std::string> queues) override;
@@ -26,6 +27,7 @@ class ObservedQueues final : public QueueStore {
   ChangeObserver& observer_;
   CallMeter queues_;
   CallMeter configure_;
+  CallMeter remove_;
   CallMeter set_scheduler_running_;
   CallMeter scheduler_running_;
   CallMeter closed_;

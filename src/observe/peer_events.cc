@@ -45,8 +45,8 @@ void PeerEvents::set_wants(bool wants) {
 
 void PeerEvents::on_tick(const Tick& tick) {
   // In this order: events that happen after the loss was sent are sent themselves.
-  const bool did_want = peers_want_events_.exchange(tick.peers_want_hints);
-  if (tick.peers_want_hints && !did_want) link_.send_loss();
+  const bool did_want = peers_want_events_.exchange(tick.peers_want_events);
+  if (tick.peers_want_events && !did_want) link_.send_loss();
   bool is_missing = false;
   {
     const std::lock_guard lock(mutex_);

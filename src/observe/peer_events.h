@@ -15,12 +15,13 @@
 
 namespace horae {
 
-// The way to the other nodes. Not used before the first tick or the first reader.
+// The way to the other nodes. Not used before the first tick or the first reader. The defaults are those of a node
+// without peers.
 struct PeerLink {
-  std::function<void(std::string)> send;       // an event; Engine::send_event()
-  std::function<void()> send_loss;             // some events were not sent; Engine::send_event_loss()
-  std::function<void(bool)> set_wants_events;  // other nodes learn it with a tick
-  std::function<bool()> is_deaf;               // messages of other nodes do not arrive
+  std::function<void(std::string)> send = [](const std::string&) {};  // an event; Engine::send_event()
+  std::function<void()> send_loss = [] {};                            // some were not sent; Engine::send_event_loss()
+  std::function<void(bool)> set_wants_events = [](bool) {};           // other nodes learn it with a tick
+  std::function<bool()> is_deaf = [] { return false; };               // messages of other nodes do not arrive
 };
 
 // Thread-safe.

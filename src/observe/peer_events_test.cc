@@ -20,7 +20,7 @@ class PeerEventsTest : public ::testing::Test {
  protected:
   void tick(Duration after = 1s, std::size_t peers = 1, bool peers_want_events = false) {
     now_ += std::chrono::duration_cast<Instant::duration>(after);
-    events_.on_tick({.now = now_, .peers = peers, .peers_want_hints = peers_want_events});
+    events_.on_tick({.now = now_, .peers = peers, .peers_want_events = peers_want_events});
   }
 
   // 1 if a loss was reported to readers since the last call.

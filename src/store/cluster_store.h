@@ -38,14 +38,14 @@ struct NodeRecord {
 // What a node reports and requests once a second, in one query.
 struct TickWish {
   NodeRecord self;                   // without the times, which are the store's
-  bool wants_hints = false;          // a client of this node reads events: see Bulletin
+  bool wants_events = false;         // a client of this node reads events: see Bulletin
   std::vector<std::string> awaited;  // queues on which a client of this node waits for tasks
 };
 
 struct Tick {
   Instant now;                          // the store's clock
   std::size_t peers = 0;                // other nodes that are alive
-  bool peers_want_hints = false;        // at least one of them
+  bool peers_want_events = false;       // at least one of them
   std::optional<Duration> next_due_in;  // until the next scheduled task is due; zero if one is; nothing without any
   bool has_leases = false;
   std::vector<std::string> ready;  // those of `awaited` that are open and have ready tasks

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -21,41 +20,13 @@ namespace {
 constexpr std::size_t kCrowd = 16;
 constexpr std::chrono::microseconds kMoment(100);
 
-// What a batch that is being made does with the next item of its line.
-enum class Fit {
-  kJoins,
-  kWaits,  // for the next batch; those behind it may join this one
-  kFull,   // the batch ends before it
-};
-
-// For items that may always share a batch.
+// For items that may always share a batch. A rule says whether the next item of a line joins the batch that is being made;
+// else the batch ends before it.
 struct AnyItems {
   template <typename Item>
-  Fit operator()(const Item& /*item*/) const {
-    return Fit::kJoins;
+  bool operator()(const Item& /*item*/) const {
+    return true;
   }
-};
-
-// An attempt that is named twice, as by a heartbeat and the completion that overtakes it, takes its turn. Items
-// behind it do not wait for it: an owner that repeats itself must not delay other owners.
-class EachAttemptOnce {
- public:
-  Fit operator()(const Settlement& settlement) {
-    return attempts_.insert({settlement.id, settlement.attempt}).second ? Fit::kJoins : Fit::kWaits;
-  }
-
- private:
-  struct Attempt {
-    TaskId id;
-    int number;
-    friend bool operator==(const Attempt&, const Attempt&) = default;
-  };
-  struct HashOfAttempt {
-    std::size_t operator()(const Attempt& attempt) const noexcept {
-      return std::hash<Uuid>{}(attempt.id) ^ static_cast<std::size_t>(attempt.number);
-    }
-  };
-  std::unordered_set<Attempt, HashOfAttempt> attempts_;
 };
 
 // Ends a batch at the claim that would pass the limit, and lets none pass it by: a large wish would wait for ever.
@@ -63,11 +34,11 @@ class AtMostTasks {
  public:
   explicit AtMostTasks(std::size_t most) : most_(most) {}
 
-  Fit operator()(const ClaimWish& wish) {
+  bool operator()(const ClaimWish& wish) {
     const auto wanted = static_cast<std::size_t>(std::max(wish.max, 1));
-    if (tasks_ > 0 && tasks_ + wanted > most_) return Fit::kFull;
+    if (tasks_ > 0 && tasks_ + wanted > most_) return false;
     tasks_ += wanted;
-    return Fit::kJoins;
+    return true;
   }
 
  private:
@@ -158,27 +129,39 @@ Result<void> Combiner::admit(std::size_t count) const {
   return {};
 }
 
+template <typename Outcome>
+std::shared_ptr<Combiner::Call<Outcome>> Combiner::new_call(std::size_t count, AllDone<Outcome> done) {
+  const Error unanswered{ErrorCode::kInternal, ""};
+  auto call = std::make_shared<Call<Outcome>>();
+  call->outcomes.assign(count, unanswered);
+  call->missing = count;
+  call->done = std::move(done);
+  return call;
+}
+
+template <typename LineType>
+void Combiner::push(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
+                    const std::shared_ptr<Call<typename LineType::value_type::Outcome>>& call) {
+  pending_ += items.size();
+  for (std::size_t place = 0; place < items.size(); ++place) {
+    (arrived_.*kind).push_back({std::move(items[place]), {call, place}});
+  }
+}
+
 template <typename LineType>
 void Combiner::enqueue(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
                        AllDone<typename LineType::value_type::Outcome> done) {
   using Outcome = typename LineType::value_type::Outcome;
   if (items.empty()) return done({});
   const std::size_t count = items.size();
-  const Error unanswered{ErrorCode::kInternal, ""};
-  auto call = std::make_shared<Call<Outcome>>();
-  call->outcomes.assign(count, unanswered);
-  call->missing = count;
-  call->done = std::move(done);
+  const auto call = new_call<Outcome>(count, std::move(done));
 
   std::unique_lock lock(mutex_);
   if (const auto admitted = admit(count); !admitted.ok()) {
     lock.unlock();
     return call->done(std::vector<Result<Outcome>>(count, admitted.error()));
   }
-  pending_ += count;
-  for (std::size_t place = 0; place < count; ++place) {
-    (arrived_.*kind).push_back({std::move(items[place]), {call, place}});
-  }
+  push(kind, std::move(items), call);
   lock.unlock();
   has_work_.notify_one();
 }
@@ -224,6 +207,40 @@ void Combiner::cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> don
 }
 void Combiner::claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done) {
   enqueue(&Lines::claims, std::move(wishes), std::move(done));
+}
+
+void Combiner::exchange(std::vector<Settlement> settlements, ClaimWish wish, std::function<void(Exchanged)> done) {
+  // Both halves are answered on the combiner's thread, in either order.
+  struct Halves {
+    Exchanged both;
+    int missing = 2;
+    std::function<void(Exchanged)> done;
+    void end_one() {
+      if (--missing == 0) done(std::move(both));
+    }
+  };
+  const auto halves = std::make_shared<Halves>();
+  halves->done = std::move(done);
+  const std::size_t count = settlements.size();
+  const auto settle = new_call<SettleOutcome>(count, [halves](std::vector<Result<SettleOutcome>> outcomes) {
+    halves->both.settled = std::move(outcomes);
+    halves->end_one();
+  });
+  const auto claim = new_call<std::vector<LeasedTask>>(1, [halves](std::vector<Result<std::vector<LeasedTask>>> all) {
+    halves->both.leased = std::move(all.front());
+    halves->end_one();
+  });
+  if (count == 0) halves->end_one();
+
+  std::unique_lock lock(mutex_);
+  if (const auto admitted = admit(count + 1); !admitted.ok()) {
+    lock.unlock();
+    return halves->done({std::vector<Result<SettleOutcome>>(count, admitted.error()), admitted.error()});
+  }
+  push(&Lines::settles, std::move(settlements), settle);
+  push(&Lines::claims, one(std::move(wish)), claim);
+  lock.unlock();
+  has_work_.notify_one();
 }
 
 Result<SubmitOutcome> Combiner::submit(Submission submission) {
@@ -304,24 +321,16 @@ auto Combiner::take(LineType Lines::*kind, Rule rule) {
   using EntryType = typename LineType::value_type;
   LineType& line = gather(kind);
   Batch<typename EntryType::Item, typename EntryType::Outcome> batch;
-  std::vector<EntryType> left_back;
   while (!line.empty() && batch.items.size() < options_.max_batch) {
-    const Fit fit = rule(std::as_const(line.front().item));
-    if (fit == Fit::kFull) break;
-    EntryType entry = std::move(line.front());
+    if (!rule(std::as_const(line.front().item))) break;
+    batch.items.push_back(std::move(line.front().item));
+    batch.replies.push_back(std::move(line.front().reply));
     line.pop_front();
-    if (fit == Fit::kJoins) {
-      batch.items.push_back(std::move(entry.item));
-      batch.replies.push_back(std::move(entry.reply));
-    } else {
-      left_back.push_back(std::move(entry));
-    }
   }
-  line.insert(line.begin(), std::move_iterator(left_back.begin()), std::move_iterator(left_back.end()));
   return batch;
 }
 
-auto Combiner::take_settles() { return take(&Lines::settles, EachAttemptOnce()); }
+auto Combiner::take_settles() { return take(&Lines::settles, AnyItems()); }
 auto Combiner::take_submits() { return take(&Lines::submits, AnyItems()); }
 auto Combiner::take_claims() { return take(&Lines::claims, AtMostTasks(options_.max_batch)); }
 

@@ -23,6 +23,12 @@ struct CombinerOptions {
   std::size_t max_batch = kMaxBatch;  // items of one store call, and tasks that the claims of one call may lease
 };
 
+// What became of the parts of a Combiner::exchange().
+struct Exchanged {
+  std::vector<Result<SettleOutcome>> settled;  // one for each settlement, in order
+  Result<std::vector<LeasedTask>> leased = std::vector<LeasedTask>();
+};
+
 // Batches calls to a TaskStore. A commit to disk costs the same for one item as for hundreds, so while one
 // commit is under way, arriving calls gather, and the next commit takes them all.
 //
@@ -44,8 +50,8 @@ struct CombinerOptions {
 //                 item, so a refused batch is halved until that item is alone; the other items are not affected. This
 //                 costs some twenty store calls for an item in a thousand: check items first (check_new_task(), ...).
 //
-// Order: a call that is made after another was answered comes after it. Settlements of one (task, attempt) are taken in
-// the order of their calls, one in each store call. Nothing else is promised for calls that are under way together;
+// Order: a call that is made after another was answered comes after it. Settlements are taken in the order of their calls,
+// also those of one attempt, which may share a store call: a store takes its items one after the other. Nothing else is promised for calls that are under way together;
 // submissions that share an id or a key may well meet in one store call, which answers them one by one.
 //
 // A batch of a caller is several items with one answer: they may share store calls with the items of other callers, or
@@ -86,6 +92,11 @@ class Combiner {
   void settle(std::vector<Settlement> settlements, AllDone<SettleOutcome> done);
   void cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> done);
   void claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done);
+
+  // Settlements and a claim that arrive together, and get one answer when both have theirs. They share a commit unless
+  // one of them has to wait for a later round because the batch is full. Each has its own outcome: a claim that fails
+  // loses no settlement.
+  void exchange(std::vector<Settlement> settlements, ClaimWish wish, std::function<void(Exchanged)> done);
 
   // The same, waiting for the answer.
   Result<SubmitOutcome> submit(Submission submission);
@@ -141,6 +152,11 @@ class Combiner {
     bool empty() const { return settles.empty() && submits.empty() && cancels.empty() && claims.empty(); }
   };
 
+  template <typename Outcome>
+  static std::shared_ptr<Call<Outcome>> new_call(std::size_t count, AllDone<Outcome> done);
+  template <typename LineType>
+  void push(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
+            const std::shared_ptr<Call<typename LineType::value_type::Outcome>>& call);  // with mutex_ held
   template <typename LineType>
   void enqueue(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items,
                AllDone<typename LineType::value_type::Outcome> done);

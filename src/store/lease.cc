@@ -44,6 +44,12 @@ Result<void> check_errors(const std::vector<TaskError>& errors) {
   return {};
 }
 
+// What is not a number is refused, too.
+Result<void> check_progress(const std::optional<double>& progress) {
+  if (!progress || (*progress >= 0.0 && *progress <= 1.0)) return {};
+  return refused(fmt::format("progress {}: give 0 to 1, the part that is done", *progress));
+}
+
 bool is_settle_event(Event event) {
   return event == Event::kHeartbeat || event == Event::kComplete || event == Event::kAbort || event == Event::kYield ||
          event == Event::kRelease;
@@ -116,6 +122,7 @@ Result<void> check_settlement(const Settlement& settlement) {
         fmt::format("event {}: give heartbeat, complete, abort, yield or release", to_string(settlement.event)));
   }
   if (auto checked = check_owner(settlement.owner); !checked.ok()) return checked;
+  if (auto checked = check_progress(settlement.progress); !checked.ok()) return checked;
   if (auto checked = check_text("checkpoint", settlement.checkpoint, kMaxCheckpointBytes); !checked.ok()) {
     return checked;
   }

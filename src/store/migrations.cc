@@ -38,9 +38,11 @@ Result<MigrationReport> plan(MigrationTarget& target, std::span<const Migration>
                  fmt::format("database says that it is at version {}: it is damaged, or not one of Horae", *version)};
   }
   if (*version > newest) {
-    return Error{ErrorCode::kRefused,
-                 fmt::format("database is at version {}, this horae {} knows versions up to {}: use a newer horae",
-                             *version, horae::version(), newest)};
+    return Error{
+        ErrorCode::kRefused,
+        fmt::format("database is at version {}, this horae {} knows versions up to {}: use a newer horae or, if an "
+                    "unreleased commit made the database, a new database",
+                    *version, horae::version(), newest)};
   }
   const auto missing = migrations.subspan(static_cast<std::size_t>(*version));
   return MigrationReport{.from = *version, .to = newest, .steps = {missing.begin(), missing.end()}};

@@ -46,10 +46,29 @@ struct QueueInfo {
   friend bool operator==(const QueueInfo&, const QueueInfo&) = default;
 };
 
+// A queue that was never configured and holds no task is forgotten when it is this old: TaskStore::purge().
+inline constexpr Duration kQueueMemory = std::chrono::hours(1);
+
+struct QueueRemoval {
+  enum class Kind {
+    kRemoved,   // the queue is gone
+    kPurging,   // nothing in it waits or runs, but there may be finished tasks left: call again
+    kHasTasks,  // a task in it is scheduled, ready or running: nothing was done
+    kNotFound,
+  };
+  Kind kind = Kind::kNotFound;
+  std::size_t purged = 0;  // finished tasks that this call removed
+
+  friend bool operator==(const QueueRemoval&, const QueueRemoval&) = default;
+};
+
 struct QueueList {
   std::vector<QueueInfo> queues;  // by name
   Instant as_of;                  // the counts of finished tasks may be this old
 };
+
+// What configure() says when it refuses to make a queue.
+Error too_many_queues(std::string_view queue, std::size_t max);
 
 // kRefused for a rate or a retention out of range.
 Result<void> check_queue_change(const QueueChange& change);
@@ -59,12 +78,17 @@ class QueueStore {
  public:
   virtual ~QueueStore() = default;
 
-  // All queues that exist: a task was submitted to them, or they were configured.
+  // All queues that exist: a task was submitted to them, or they were configured, and they have not ended since.
   virtual Result<QueueList> queues() = 0;
 
   // Changes the settings of a queue and answers with the new ones. A queue that is new is made; kOverLimit if there are
-  // kMaxQueues. A changed ageing rate leaves the ranks that were given valid (see model/rank.h).
+  // as many as there may be. Such a queue is never forgotten. A changed ageing rate leaves the ranks that were given valid (see model/rank.h).
   virtual Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) = 0;
+
+  // Ends a queue in which no task waits or runs: first its finished tasks go, up to `max` with each call, whatever their
+  // retention, and then the queue with its settings. Repeat it until it answers kRemoved. A task that is submitted
+  // meanwhile is never lost: either the queue stays, or the submission makes it again.
+  virtual Result<QueueRemoval> remove(std::string_view queue, std::size_t max) = 0;
 
   // Starts or stops claims in all queues, for all nodes, until called again. True if that was a change.
   virtual Result<bool> set_scheduler_running(bool running) = 0;

@@ -101,8 +101,17 @@ Error submit_error(const Submission& submission, const SubmitOutcome& outcome) {
   const std::string& queue = submission.task.queue;
   if (outcome.kind == SubmitOutcome::Kind::kOverLimit) {
     return {ErrorCode::kOverLimit,
-            fmt::format("queue {}: cannot submit: the queue is new, and there are {} queues already; use one of them",
-                        queue, kMaxQueues)};
+            fmt::format("queue {}: cannot submit: the queue is new, and there are as many queues as there may be "
+                        "(setting queues.max); use one of them, or delete one: horae queue delete",
+                        queue)};
+  }
+  if (outcome.kind == SubmitOutcome::Kind::kOverAllowance) {
+    HORAE_CHECK(submission.allowance != nullptr, "only an allowance can be used up");
+    return {
+        ErrorCode::kOverLimit,
+        fmt::format("queue {}: cannot submit: the queue is new, and token {} has made the {} queues that it may make "
+                    "(setting queues.max_per_token); use one of them, or delete one: horae queue delete",
+                    queue, submission.allowance->token, submission.allowance->most)};
   }
   HORAE_CHECK(outcome.kind == SubmitOutcome::Kind::kConflict, "a stored submission has no error");
   if (is_clash_of_keys(submission, outcome)) {

@@ -64,7 +64,8 @@ TEST(SubmitError, ReportsTooManyQueues) {
                                    {.kind = SubmitOutcome::Kind::kOverLimit, .id = an_id()});
   EXPECT_EQ(error.code, ErrorCode::kOverLimit);
   EXPECT_EQ(error.message,
-            "queue mail: cannot submit: the queue is new, and there are 10000 queues already; use one of them");
+            "queue mail: cannot submit: the queue is new, and there are as many queues as there may be (setting queues.max); "
+            "use one of them, or delete one: horae queue delete");
 }
 
 TEST(SubmitErrorDeathTest, IsOnlyForWhatWasNotStored) {

@@ -33,9 +33,13 @@ struct Watch {
   std::optional<Duration> next_expiry_in;  // until the first lease ends; zero if one has; nothing without leases
 };
 
+// An outage is not the worker's fault. A lease is out of sight while no monitor has stamped since it was given, renewed
+// or extended. Heartbeats come every third of its length: if it has been out of sight for longer, an outage may have
+// stopped the one that counts. So it is extended then, whatever its length, and others are not; neither is one that had
+// ended by the last stamp, and is only left over from that pass.
 struct ExpireWish {
-  std::optional<Instant> seen;           // Watch::stamp of the look that led here
-  Duration silence = kDefaultLease / 3;  // with a stamp older than this, nothing is expired
+  std::optional<Instant> seen;  // Watch::stamp of the look that led here
+  Duration slack{};             // how much longer than a third of its length a lease may be out of sight
   std::size_t max = kMaxBatch;
 };
 
@@ -53,9 +57,10 @@ struct ExpireOutcome {
   enum class Kind {
     kDone,        // the stamp is set to now; `expired` is what was overdue, `max` at most
     kStampMoved,  // another monitor stamped since the look: look again
-    kTooOld,      // the stamp was older than `silence` (or missing, while leases exist): extend the leases first
+    kNoStamp,     // nobody has stamped yet, while leases exist: extend them first
   };
   Kind kind = Kind::kDone;
+  bool extended = false;  // leases that were out of sight for too long were extended to now plus their length
   std::vector<ExpiredLease> expired;
 };
 
@@ -138,17 +143,19 @@ class TaskStore {
   // Read-only.
   virtual Result<Watch> look() = 0;
 
-  // After an outage: extends every lease to now plus its length and stamps, if the stamp is still `seen`. False if it
-  // is not.
+  // Extends every lease to now plus its length and stamps, if the stamp is still `seen`. False if it is not. For the
+  // first stamp, and for a clock that jumped; after an outage, expire_leases() does it where it has to.
   virtual Result<bool> extend_leases(const std::optional<Instant>& seen) = 0;
 
-  // Takes overdue leases away, most overdue first, and stamps, if the stamp is still `wish.seen` and fresh. The task is
-  // ready again with its rank and tries + 1, or, if max_attempts is above 0 and now used up, aborted with the error
+  // Extends the leases that were out of sight for too long (see ExpireWish), takes those that are overdue then away,
+  // most overdue first, and stamps, if the stamp is still `wish.seen`. The task of an expired lease is ready again with its rank and tries + 1, or, if max_attempts is above 0 and now used up, aborted with the error
   // `attempts_exhausted`. Without leases nothing happens, also no stamp.
   virtual Result<ExpireOutcome> expire_leases(const ExpireWish& wish) = 0;
 
   // Removes up to `max` finished tasks whose updated_at + retention of their queue lies before now, with all that
-  // belongs to them. Their ids and keys are free again. Forgets up to `max` old tokens as well, which are not counted.
+  // belongs to them. Their ids and keys are free again. Forgets up to `max` old tokens as well, which are not counted;
+  // and, once nothing is left to purge, up to `max` queues that were never configured, hold no task and were made longer
+  // than kQueueMemory ago.
   virtual Result<PurgeOutcome> purge(std::size_t max) = 0;
 
   // One for each id, in order; nothing where there is no such task. Each is seen at one moment.

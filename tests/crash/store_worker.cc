@@ -32,7 +32,7 @@ using namespace horae;  // NOLINT(google-build-using-namespace): a program of on
 constexpr int kBatch = 8;
 constexpr int kExchanges = 3;  // in a row
 constexpr Duration kLease = kMinLease;
-constexpr Duration kSilence = std::chrono::minutes(1);
+constexpr Duration kSlack = std::chrono::minutes(1);
 constexpr int kPauseMilliseconds = 20;
 
 // Thread-safe: lines of several threads do not mix.
@@ -167,10 +167,10 @@ class Worker {
   // Like a monitor. A lost reply does not matter, since the next call does the same.
   void expire() {
     const auto seen = retry([&] { return store_.tasks().look(); }).stamp;
-    const auto expired = store_.tasks().expire_leases({.seen = seen, .silence = kSilence});
+    const auto expired = store_.tasks().expire_leases({.seen = seen, .slack = kSlack});
     if (!expired.ok()) {
       (void)is_unavailable(expired.error());
-    } else if (expired->kind == ExpireOutcome::Kind::kTooOld) {
+    } else if (expired->kind == ExpireOutcome::Kind::kNoStamp) {
       (void)retry([&] { return store_.tasks().extend_leases(seen); });
     }
   }

@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -162,6 +163,44 @@ TEST_F(Nodes, EnforceRolesAndQueuesOfTokens) {
   EXPECT_THAT(two->call("GET", "/v1/tasks", "", token).body, AllOf(HasSubstr("mail.a"), Not(HasSubstr("other"))));
   EXPECT_EQ(one->call("DELETE", "/v1/tokens/" + text_in(made.body, "id")).status, 204);
   while (two->call("GET", "/v1/queues", "", token).status != 401) pause();
+}
+
+// Without the end by the node, both calls would last for their 30 s.
+TEST_F(Nodes, WhatARevokedTokenHasOpenAtTheOtherNodeEnds) {
+  const auto one = start();
+  const auto two = start({"--slots-count", "0"});  // only the worker of this test waits there
+  wait_for_nodes({one.get(), two.get()}, 2);
+  const NetResponse made = one->post("/v1/tokens", R"({"name":"worker","role":"work","queues":["mail"]})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string token = text_in(made.body, "token");
+  while (two->call("GET", "/v1/queues", "", token).status == 401) pause();
+
+  const std::vector<NetHeader> headers = {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}};
+  std::promise<void> begun;
+  auto streamed = std::async(std::launch::async, [&, url = two->url() + "/v1/events"] {
+    bool is_first = true;
+    return HttpClient().send({.url = url, .headers = headers, .take = [&](std::string_view) {
+                                if (std::exchange(is_first, false)) begun.set_value();
+                                return true;
+                              }});
+  });
+  auto claimed = std::async(std::launch::async, [&, url = two->url() + "/v1/claim"] {
+    return HttpClient().send({.method = "POST",
+                              .url = url,
+                              .headers = headers,
+                              .body = R"({"owner":"worker-x","queues":["mail"],"wait":"30s"})"});
+  });
+  begun.get_future().wait();
+  while (two->get("/v1/scheduler").body.find(R"("waiting_workers":1)") == std::string::npos) pause();
+
+  ASSERT_EQ(one->call("DELETE", "/v1/tokens/" + text_in(made.body, "id")).status, 204);
+  const auto claim = claimed.get();
+  ASSERT_TRUE(claim.ok()) << claim.error().message;
+  EXPECT_EQ(claim->status, 401);
+  const auto stream = streamed.get();
+  EXPECT_TRUE(stream.ok()) << stream.error().message;
+  const std::string id = submit(*one, R"({"queue":"mail","spec":{}})");
+  EXPECT_THAT(one->get("/v1/tasks/" + id).body, HasSubstr(R"("state":"ready")"));
 }
 
 TEST_F(Nodes, TakeOverTheTasksOfAKilledNode) {

@@ -51,6 +51,23 @@ TEST_P(ClaimerOutage, LooksUpManyLostAnswersInSeveralPasses) {
   EXPECT_EQ(faulty().looks, static_cast<int>(kMaxLookUpsInAPass) + 50);
 }
 
+// With the usual retry after a second, its lease would have ended before the worker got it.
+TEST_P(ClaimerOutage, LooksUpALostAnswerWithinAQuarterOfItsLease) {
+  (void)submit();
+  ClaimWish brief = wish();
+  brief.lease = 1s;
+  Worker worker;
+  claimer_.wait(brief, node_now() + 1min, worker.deliver());
+  faulty().fault = FaultyTasks::Fault::kAfter;
+  const MonotonicTime next = claimer_.run_once(node_now());
+  EXPECT_EQ(next, node_now() + 250ms);
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(next - node_now());
+  claimer_.run_once(node_now());
+  ASSERT_EQ(worker.tasks.size(), 1U);
+  EXPECT_EQ(worker.tasks[0].lease_expires, now() + 750ms);
+}
+
 TEST_P(ClaimerOutage, LeavesTheOldestOfTooManyClaimsToExpire) {
   let_give_up(kMaxUncertainClaims + 10);
   EXPECT_NE(said().find("the oldest will expire"), std::string::npos);

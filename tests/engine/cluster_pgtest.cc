@@ -40,7 +40,7 @@ class ClusterNode {
     const auto owner = store_->queues().new_worker_id().value();
     engine_ = std::make_unique<ObservedEngine>(*store_, clock_, random_, owner, Logger(said_, clock_), options);
     engine_->engine().set_listeners(
-        {.ticked = [this](const Tick& tick) { peers_ = tick.peers_want_hints ? tick.peers : 0; },
+        {.ticked = [this](const Tick& tick) { peers_ = tick.peers_want_events ? tick.peers : 0; },
          .received =
              [this](const auto& events, bool) {
                const std::lock_guard lock(mutex_);

@@ -170,16 +170,16 @@ TEST_P(ClusterPollerLoop, AnnouncesTheNodeAndItsAwaitedQueues) {
   ASSERT_EQ(nodes.size(), 1U);
   EXPECT_EQ(nodes[0].address, "127.0.0.1:3369");
   EXPECT_TRUE(value_of(cluster().last_awaited("mail")));
-  EXPECT_TRUE(value_of(cluster().tick({.self = {.id = "worker-2", .address = "", .version = ""}})).peers_want_hints);
+  EXPECT_TRUE(value_of(cluster().tick({.self = {.id = "worker-2", .address = "", .version = ""}})).peers_want_events);
 }
 
 TEST_P(ClusterPollerLoop, ReportsPeers) {
   Watchers watchers(faulty(), cluster(), log());
-  (void)value_of(cluster().tick({.self = {.id = "worker-2", .address = "", .version = ""}, .wants_hints = true}));
+  (void)value_of(cluster().tick({.self = {.id = "worker-2", .address = "", .version = ""}, .wants_events = true}));
   watchers.poller.run_once(node_now());
   ASSERT_EQ(watchers.ticks.size(), 1U);
   EXPECT_EQ(watchers.ticks[0].peers, 1U);
-  EXPECT_TRUE(watchers.ticks[0].peers_want_hints);
+  EXPECT_TRUE(watchers.ticks[0].peers_want_events);
 }
 
 }  // namespace

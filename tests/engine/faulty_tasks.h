@@ -1,6 +1,8 @@
-// A store that fails on demand, before a call has done its work or after.
+// A store that fails on demand, before a call has done its work or after. Calls may come from several threads; the members
+// are set while none is under way.
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "store/task_store.h"
@@ -19,9 +21,9 @@ class FaultyTasks final : public TaskStore {
 
   Fault fault = Fault::kNone;
   ErrorCode code = ErrorCode::kUnavailable;  // instead of kUnavailable
-  int calls = 0;
-  int claims = 0;                                      // calls of claim()
-  int looks = 0;                                       // calls of leases_of()
+  std::atomic<int> calls = 0;
+  std::atomic<int> claims = 0;                         // calls of claim()
+  std::atomic<int> looks = 0;                          // calls of leases_of()
   std::function<void()> before_claims_answer = [] {};  // after a claim, before its caller gets the answer
 
   // The caller's process dies at its n-th call from now on, before or after the call's work: Crash is thrown.

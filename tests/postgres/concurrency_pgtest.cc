@@ -252,10 +252,10 @@ class Session {
       return;
     }
     const auto answer =
-        tasks().expire_leases({.seen = watch->stamp, .silence = 5s, .max = one_of<std::size_t>({10, 1'000})});
+        tasks().expire_leases({.seen = watch->stamp, .slack = 5s, .max = one_of<std::size_t>({10, 1'000})});
     if (!is_fine("expire_leases", answer)) return;
     for (const ExpiredLease& lease : answer->expired) ledger_.note(lease);
-    if (answer->kind == ExpireOutcome::Kind::kTooOld) {
+    if (answer->kind == ExpireOutcome::Kind::kNoStamp) {
       (void)is_fine("extend_leases", tasks().extend_leases(watch->stamp));
     }
   }

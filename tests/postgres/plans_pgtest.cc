@@ -353,7 +353,7 @@ TEST_F(PlansAmongTies, ExpiringABatchReadsNoMoreThanTheBatch) {
       [this] {
         for (int i = 0; i < kBatches; ++i) {
           const ExpireWish wish{
-              .seen = store_->tasks().look().value().stamp, .silence = std::chrono::hours(1), .max = kBatch};
+              .seen = store_->tasks().look().value().stamp, .slack = std::chrono::hours(1), .max = kBatch};
           EXPECT_EQ(store_->tasks().expire_leases(wish).value().expired.size(), kBatch);
         }
       });

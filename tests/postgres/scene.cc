@@ -248,8 +248,7 @@ int Scene::commits_of(Operation operation) {
 
 std::vector<ExpiredLease> Scene::expire_now() {
   TaskStore& store = sides_[kFirst].store->tasks();
-  const auto outcome =
-      store.expire_leases({.seen = store.look().value().stamp, .silence = 1h, .max = kMaxBatch}).value();
+  const auto outcome = store.expire_leases({.seen = store.look().value().stamp, .slack = 1h, .max = kMaxBatch}).value();
   HORAE_CHECK(outcome.kind == ExpireOutcome::Kind::kDone, "no other monitor runs");
   return outcome.expired;
 }
@@ -303,7 +302,7 @@ Answered Scene::run(Operation operation, Side side) {
     case Operation::kExtendAll:
       return answered_extend(store.extend_leases(stamp_));
     case Operation::kExpire:
-      return answered_expire(store.expire_leases({.seen = stamp_, .silence = 1h, .max = kSome}));
+      return answered_expire(store.expire_leases({.seen = stamp_, .slack = 1h, .max = kSome}));
     case Operation::kPromote:
       return answered_promote(store.promote_due(kSome));
     case Operation::kCancel: {

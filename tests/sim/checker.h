@@ -19,7 +19,7 @@ namespace horae::sim {
 //   final       terminal states are final
 //   overlap     a task is leased only when it is ready, with the next attempt
 //   early       no lease expires before its time, no task starts before it is due
-//   outage      an outage alone makes no second attempt
+//   outage      an outage alone makes no second attempt: of more than a third of a lease, it expires no such lease
 //   tries       failures count against max_attempts, and nothing else does
 //   paused      paused queues and a stopped scheduler hand out nothing
 //   order       within a queue, claims follow rank, ready second, number
@@ -28,9 +28,10 @@ namespace horae::sim {
 //   recurrence  a completed turn is followed by exactly one other, due its interval later
 //   due         all due tasks become ready, in time
 //   unfinished  without new tasks and faults, every task ends or recurs
-//   calm        while all processes live, no lease expires
+//   calm        while all processes live, no lease expires, also after short outages of the store
 //   idle        in a calm world no ready task waits while a worker waits for it
 //   trail       a task's own history is complete: timeouts, yields, retries, late results
+//   times       entries of a task's history are in the order of their times, and assignments are dated as they happened
 //   counts      the counts of queues are the numbers of their tasks
 //   differs     the task in the store has the state that follows from the history
 //   retention   only ended tasks are purged, and only after their retention

@@ -50,6 +50,7 @@ class Scenario {
                          .state = later ? State::kScheduled : State::kReady});
   }
   Scenario& claim(int number, int attempt = 1, const std::string& owner = "worker-1") {
+    claimed_[{number, attempt}] = now_;
     return add(Claimed{id_of(number), attempt, owner, kLease, std::nullopt});
   }
   Scenario& settle(Event event, int number, int attempt = 1, const std::string& owner = "worker-1",
@@ -80,8 +81,10 @@ class Scenario {
     task.state = state;
     task.attempt = attempt;
     task.tries = tries;
-    for (int i = 1; i <= attempt; ++i) task.history.append({.kind = HistoryKind::kAssignment, .attempt = i});
-    for (const HistoryKind kind : trail) task.history.append({.kind = kind, .attempt = 1});
+    for (int i = 1; i <= attempt; ++i) {
+      task.history.append({.kind = HistoryKind::kAssignment, .time = claimed_[{number, i}], .attempt = i});
+    }
+    for (const HistoryKind kind : trail) task.history.append({.kind = kind, .time = now_, .attempt = 1});
     history.ending.tasks.push_back(task);
     return *this;
   }
@@ -92,6 +95,7 @@ class Scenario {
 
  private:
   Instant now_ = kBegin;
+  std::map<std::pair<int, int>, Instant> claimed_;  // by number and attempt
 };
 
 auto Violates(const std::string& rule) { return Contains(Field(&Violation::rule, rule)); }
@@ -189,6 +193,29 @@ TEST(Checker, FindsAnExpiryCausedByAnOutage) {
   EXPECT_THAT(Scenario(scenario).expire(1).check(), Violates("outage"));
   const auto extended = Scenario(scenario).add(Extended{}).at(43s).expire(1).check();
   EXPECT_THAT(extended, ::testing::Not(Violates("outage")));
+}
+
+TEST(Checker, JudgesAnOutageByTheLengthOfTheLease) {
+  Scenario scenario;
+  scenario.submit(1).claim(1).at(1s).add(StoreOutage{true}).at(4s).add(StoreOutage{false}).at(11s).expire(1);
+  EXPECT_THAT(scenario.check(), ::testing::Not(Violates("outage"))) << "less than a third of the lease";
+  Scenario longer;
+  longer.submit(1).claim(1).at(1s).add(StoreOutage{true}).at(4'500ms).add(StoreOutage{false}).at(11s).expire(1);
+  EXPECT_THAT(longer.check(), Violates("outage"));
+}
+
+TEST(Checker, FindsAHistoryThatIsDatedWrongly) {
+  Scenario scenario;
+  scenario.submit(1).at(5s).claim(1).at(7s).settle(Event::kYield, 1).end(1, State::kReady, 1, {HistoryKind::kYield});
+  EXPECT_THAT(scenario.check(), ::testing::Not(Violates("times")));
+  auto entries = scenario.history.ending.tasks[0].history;
+  Scenario early = scenario;
+  early.history.ending.tasks[0].history = decltype(entries)();
+  for (HistoryEntry entry : entries.entries()) {
+    if (entry.kind == HistoryKind::kAssignment) entry.time -= 1s;
+    early.history.ending.tasks[0].history.append(entry);
+  }
+  EXPECT_THAT(early.check(), Violates("times"));
 }
 
 TEST(Checker, FindsTriesThatDoNotCount) {

@@ -138,6 +138,9 @@ class FaultyQueues final : public QueueStore {
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override {
     return link_.call([&] { return queues_.configure(queue, change); });
   }
+  Result<QueueRemoval> remove(std::string_view queue, std::size_t max) override {
+    return link_.call([&] { return queues_.remove(queue, max); });
+  }
   Result<bool> set_scheduler_running(bool running) override {
     return link_.call([&] { return queues_.set_scheduler_running(running); });
   }

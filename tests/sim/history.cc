@@ -42,7 +42,9 @@ struct Describer {
     return "cancel " + short_id(fact.task) + ": " + name(fact.verdict);
   }
   std::string operator()(const Promoted& fact) const { return fmt::format("{} tasks become ready", fact.count); }
-  std::string operator()(const Extended&) const { return "all leases are extended"; }
+  std::string operator()(const Extended& fact) const {
+    return fact.last_stamp ? "leases that were out of sight are extended" : "all leases are extended";
+  }
   std::string operator()(const Expired& fact) const {
     return fmt::format("expires {} attempt {} of {}, now {}", short_id(fact.task), fact.attempt, fact.owner,
                        name(fact.state));

@@ -77,8 +77,11 @@ struct Promoted {
   std::size_t max = 0;
 };
 
-// All leases were extended by their lengths, because no monitor had run for too long.
-struct Extended {};
+// Leases were extended by their lengths: all of them, or those that were out of sight for too long (ExpireWish).
+struct Extended {
+  std::optional<Instant> last_stamp;  // nothing: all
+  Duration slack{};
+};
 
 struct Expired {
   TaskId task;
@@ -165,8 +168,8 @@ struct Ending {
 
 // The time limits that hold in a calm world.
 struct Promises {
-  Duration silence = kDefaultLease / 3;                // of the monitors: after a longer one they extend all leases
-  Duration prompt = std::chrono::milliseconds(200);    // from ready to leased, for a worker that waits at the same node
+  Duration slack{};                                  // an outage counts if it is so much longer than a third of a lease
+  Duration prompt = std::chrono::milliseconds(200);  // from ready to leased, for a worker that waits at the same node
   Duration patient = std::chrono::milliseconds(1500);  // the same for a worker at another node, and from due to ready
 };
 

@@ -224,8 +224,14 @@ void Judge::take(const Promoted& fact) {
   }
 }
 
-void Judge::take(const Extended&) {
-  for (const auto& [number, life] : ledger_.running()) ledger_.extend(*life, life->lease, now_);
+void Judge::take(const Extended& fact) {
+  for (const auto& [number, life] : ledger_.running()) {
+    if (fact.last_stamp) {
+      const Duration out_of_sight = now_ - std::max(*fact.last_stamp, life->granted);
+      if (life->lease_expires < *fact.last_stamp || (out_of_sight - fact.slack) * 3 <= life->lease) continue;
+    }
+    ledger_.extend(*life, life->lease, now_);
+  }
 }
 
 void Judge::take(const Expired& fact) {
@@ -237,7 +243,7 @@ void Judge::take(const Expired& fact) {
   if (life->lease_expires >= now_) {
     violate("early", fact.task, "loses its lease " + format_duration(life->lease_expires - now_) + " before its time");
   }
-  if (life->granted < outage_end_) violate("outage", fact.task, "loses its lease because of an outage of the store");
+  if (is_excused_by_outage(*life)) violate("outage", fact.task, "loses its lease because of an outage of the store");
   if (all_live()) violate("calm", fact.task, fmt::format("loses the lease of {}, which is alive", fact.owner));
 
   ++life->tries;
@@ -272,8 +278,17 @@ void Judge::take(const StoreOutage& fact) {
     outage_began_ = now_;
     return;
   }
-  if (outage_began_ && now_ - *outage_began_ > promises_.silence) outage_end_ = now_;
+  if (outage_began_) outages_.push_back({now_, now_ - *outage_began_});
   outage_began_.reset();
+}
+
+// Heartbeats come every third of a lease: an outage of that length, since it was granted or extended, may have stopped
+// the one that counted.
+bool Judge::is_excused_by_outage(const Life& life) const {
+  for (auto outage = outages_.rbegin(); outage != outages_.rend() && outage->end > life.granted; ++outage) {
+    if ((outage->length - promises_.slack) * 3 > life.lease) return true;
+  }
+  return false;
 }
 
 void Judge::take(const Waiting& fact) { waiting_[fact.owner] = {fact.queues, now_, node_}; }

@@ -46,6 +46,12 @@ class Judge {
   void take(const NodeGone& fact);
   void take(const Phase& fact);
 
+  struct Outage {
+    Instant end;
+    Duration length{};
+  };
+  bool is_excused_by_outage(const Life& life) const;
+
   void judge_order_of_claim(const Life& life);
   void judge_wait(const std::string& owner);
   void judge_refusal(const Settled& fact, Life& life);
@@ -56,6 +62,7 @@ class Judge {
   void judge_task(const Task& task);
   void judge_end_of_waiting(const Task& task);
   void judge_trail(const Life& life, const Task& task);
+  void judge_times(const Life& life, const Task& task);
   void judge_missing(const Life& life);
 
   bool is_calm() const { return phase_ == Phase::Kind::kCalm || phase_ == Phase::Kind::kEnd; }
@@ -75,7 +82,7 @@ class Judge {
   bool scheduler_running_ = true;
   Instant scheduler_since_;
   std::optional<Instant> outage_began_;
-  Instant outage_end_;  // of the last outage that was longer than the monitors' silence
+  std::vector<Outage> outages_;  // in their order
   std::map<std::int64_t, TaskId> intents_;
   std::set<TaskId> acknowledged_;
   std::set<Uuid> served_;  // tokens

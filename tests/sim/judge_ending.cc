@@ -68,6 +68,7 @@ void Judge::judge_task(const Task& task) {
   }
   judge_end_of_waiting(task);
   judge_trail(*life, task);
+  judge_times(*life, task);
 }
 
 // A ready recurring task may wait for a busy worker; the rule `idle` covers that.
@@ -92,6 +93,18 @@ void Judge::judge_trail(const Life& life, const Task& task) {
   both += ", but should have";
   for (const auto& [kind, attempt] : expected) both += fmt::format(" {}({})", std::string(to_string(kind)), attempt);
   violate("trail", task.id, both);
+}
+
+void Judge::judge_times(const Life& life, const Task& task) {
+  Instant last = Instant::min();
+  for (const HistoryEntry& entry : task.history.entries()) {
+    if (entry.time < last) violate("times", task.id, "has a history that is out of order");
+    last = entry.time;
+    if (entry.kind != HistoryKind::kAssignment || entry.attempt < 1 || entry.attempt > life.attempt()) continue;
+    if (entry.time != life.attempts[static_cast<std::size_t>(entry.attempt - 1)].at) {
+      violate("times", task.id, fmt::format("dates attempt {} otherwise than it was handed out", entry.attempt));
+    }
+  }
 }
 
 }  // namespace horae::sim

@@ -77,7 +77,7 @@ void Ledger::enter_ready(Life& life, Instant at, int node) {
 void Ledger::make_running(Life& life, const std::string& owner, Duration lease, Instant at) {
   leave(life, at);
   life.state = State::kRunning;
-  life.attempts.push_back({.owner = owner});
+  life.attempts.push_back({.owner = owner, .at = at});
   running_.emplace(life.born.number, &life);
   extend(life, lease, at);
 }

@@ -16,6 +16,7 @@ namespace horae::sim {
 // One attempt of a task.
 struct Attempt {
   std::string owner;
+  Instant at;  // when it was handed out
   std::optional<Event> ended;
   bool is_begun = false;               // its worker has begun to work on it
   bool is_retried = false;             // it ended by an abort, and the task will be retried

@@ -21,6 +21,7 @@ constexpr std::array kMutants = std::to_array<Mutant>({
     {"expire_without_compare", kSafety, "the monitor overwrites a task that has ended meanwhile"},
     {"expire_by_age", kSafety, "leases expire by the age of the attempt in spite of heartbeats"},
     {"outage_is_the_workers_fault", kSafety, "leases expire during an outage, when no heartbeat could arrive"},
+    {"short_leases_pay_for_outages", kSafety, "outages shorter than one limit for all leases expire the shorter ones"},
     {"extension_is_lost", kSafety, "after an outage the stamp is set, but no lease is extended"},
     {"timeout_after_yield", kSafety, "a yielded task gets a TaskTimeout"},
     {"late_result_is_lost", kSafety, "a refused result leaves no trace"},

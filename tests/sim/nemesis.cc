@@ -11,7 +11,7 @@ void Nemesis::start() {
     world_.fault("the clock of a node jumps");
     network_.any_node().step_clock(a_while());
   });
-  repeat(troubles.store_outage, [this] { start_store_outage(); });
+  repeat(troubles.store_outage, [this] { start_store_outage(world_.chance.happens(0.5) ? a_moment() : a_while()); });
   repeat(troubles.store_slow, [this] { slow_down_store(); });
   repeat(troubles.worker_crash, [this] { any_worker().crash(); });
   repeat(troubles.worker_pause, [this] { any_worker().pause(a_while()); });
@@ -27,14 +27,22 @@ void Nemesis::repeat(Duration mean, std::function<void()> trouble) {
   });
 }
 
-void Nemesis::start_store_outage() {
+void Nemesis::start_store_outage(Duration length) {
   if (world_.store_is_down) return;
   world_.fault("the store is unreachable");
   world_.store_is_down = true;
   world_.record(StoreOutage{true});
-  world_.events.after(a_while(), [this] {
+  world_.events.after(length, [this] {
     world_.store_is_down = false;
     world_.record(StoreOutage{false});
+  });
+}
+
+void Nemesis::start_short_outages() {
+  world_.events.after(world_.plan.lease + world_.chance.around(world_.plan.lease * 2), [this] {
+    if (!world_.is_flaky()) return;
+    start_store_outage(a_moment());
+    start_short_outages();
   });
 }
 

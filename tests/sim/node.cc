@@ -145,9 +145,10 @@ NodeLife::NodeLife(Node& node, std::string owner)
                    .random = world_.chance.random()},
                   owner, world_.log(), signals(), dispatcher_options()),
       promoter_(tasks_, world_.log(), {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll}),
-      monitor_(
-          tasks_, world_.log(),
-          {.poll = world_.plan.poll, .idle_poll = world_.plan.poll * kSafetyNet, .silence = world_.plan.silence()}),
+      monitor_(tasks_, world_.log(),
+               {.poll = world_.plan.poll,
+                .shortest_poll = world_.plan.poll / 40,
+                .idle_poll = world_.plan.poll * kSafetyNet}),
       poller_(cluster_, world_.log(), {.id = owner, .address = {}, .version = "sim", .started_at = {}, .last_seen = {}},
               poller_signals(), {.poll = world_.plan.poll}),
       loops_(kParts) {

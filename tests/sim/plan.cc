@@ -60,6 +60,7 @@ Plan make_plan(std::uint64_t seed, std::uint64_t lives) {
   plan.flaky = all / 5;
   plan.calm = all / 5;
   plan.troubles = make_troubles(chance, plan.lease);
+  for (int i = 0; i < plan.workers; ++i) plan.leases.push_back(plan.lease / chance.one_of<int>({1, 1, 2, 3, 5, 10}));
   return plan;
 }
 

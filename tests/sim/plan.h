@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -36,8 +37,9 @@ struct Plan {
   int node_slots = 1;
   int queues = 1;
   int recurring = 0;
-  double drift = 0.0;  // of the nodes' clocks: at most this share
-  Duration lease{};    // the unit for all times of this world
+  double drift = 0.0;            // of the nodes' clocks: at most this share
+  Duration lease{};              // the longest; the unit for all times of this world
+  std::vector<Duration> leases;  // of the workers
   Duration poll{};
   Duration work{};  // the mean of an attempt
   Duration submit_every{};
@@ -46,8 +48,6 @@ struct Plan {
   Duration flaky{};
   Duration calm{};
   Troubles troubles;
-
-  Duration silence() const { return lease / 3; }
 };
 
 // `lives`: the approximate number of tasks.

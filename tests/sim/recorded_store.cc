@@ -103,6 +103,7 @@ Result<bool> RecordedTasks::extend_leases(const std::optional<Instant>& seen) {
 Result<ExpireOutcome> RecordedTasks::expire_leases(const ExpireWish& wish) {
   auto outcome = tasks_.expire_leases(wish);
   if (!outcome.ok()) return outcome;
+  if (outcome->extended) world_.record(Extended{wish.seen, wish.slack}, node_);
   for (const ExpiredLease& each : outcome->expired) {
     world_.record(Expired{each.id, each.attempt, each.owner, each.state}, node_);
   }

@@ -41,6 +41,7 @@ class RecordedQueues final : public QueueStore {
 
   Result<QueueList> queues() override { return queues_.queues(); }
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
+  Result<QueueRemoval> remove(std::string_view queue, std::size_t max) override { return queues_.remove(queue, max); }
   Result<bool> set_scheduler_running(bool running) override;
   Result<bool> scheduler_running() override { return queues_.scheduler_running(); }
   Result<std::vector<std::string>> closed(std::span<const std::string> queues) override {

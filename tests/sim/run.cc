@@ -19,7 +19,7 @@ class Run {
  public:
   Run(const Plan& plan, std::ostream* trace) : world_(plan, trace) {
     for (int i = 0; i < plan.nodes; ++i) network_.add(std::make_unique<Node>(world_, i));
-    for (int i = 0; i < plan.workers; ++i) workers_.push_back(std::make_unique<Worker>(world_, network_));
+    for (const Duration lease : plan.leases) workers_.push_back(std::make_unique<Worker>(world_, network_, lease));
     world_.history.node_slots = static_cast<std::size_t>(plan.node_slots);
   }
 
@@ -31,6 +31,7 @@ class Run {
     world_.enter(Phase::Kind::kRecovery);
     let_pass(plan.lease * (2 * Nemesis::kLongest + 4));
     world_.enter(Phase::Kind::kFlaky);
+    nemesis_.start_short_outages();
     let_pass(plan.flaky);
     world_.enter(Phase::Kind::kRecovery);
     let_pass(plan.lease * 2);

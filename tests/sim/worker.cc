@@ -76,11 +76,8 @@ void Worker::claim_tasks() {
   const int room = world_.plan.slots - static_cast<int>(runs_.size());
   if (is_claiming_ || is_draining_ || id_.empty() || room <= 0) return;
   is_claiming_ = true;
-  ClaimWish wish{.owner = id_,
-                 .queues = {},
-                 .max = world_.chance.between(1, room),
-                 .token = world_.ids.next(),
-                 .lease = world_.plan.lease};
+  ClaimWish wish{
+      .owner = id_, .queues = {}, .max = world_.chance.between(1, room), .token = world_.ids.next(), .lease = lease_};
   for (int queue = 0; queue < world_.plan.queues; ++queue) wish.queues.push_back(fmt::format("queue-{}", queue));
   wish.once = has_own_token_ = world_.chance.happens(kOwnTokenShare);
   claim(wish);
@@ -129,18 +126,13 @@ void Worker::begin(const LeasedTask& task) {
   const bool is_long = world_.chance.happens(kLongShare);
   const Duration work = world_.chance.around(is_long ? world_.plan.lease * 3 : world_.plan.work);
   network_.later(peer_, work, [this, key] { finish(key); });
-  network_.later(peer_, world_.plan.lease / 3, [this, key] { beat(key); });
+  network_.later(peer_, lease_ / 3, [this, key] { beat(key); });
 }
 
 // ---- Settlements ----
 
 Settlement Worker::settlement(Event event, const LeasedTask& task) const {
-  return {.event = event,
-          .id = task.id,
-          .number = task.number,
-          .attempt = task.attempt,
-          .owner = id_,
-          .lease = world_.plan.lease};
+  return {.event = event, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = id_, .lease = lease_};
 }
 
 void Worker::beat(const RunKey& key) {
@@ -150,14 +142,14 @@ void Worker::beat(const RunKey& key) {
   if (world_.chance.happens(0.3)) heartbeat.progress = world_.chance.unit();
   if (world_.chance.happens(0.1)) heartbeat.checkpoint = "{}";
   network_.call<SettleOutcome>(
-      peer_, network_.any_node(), {.timeout = world_.plan.lease / 8, .may_repeat = true},
+      peer_, network_.any_node(), {.timeout = lease_ / 8, .may_repeat = true},
       [heartbeat](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { reply(node.settle(heartbeat)); },
       [this, key](Result<SettleOutcome> outcome) {
         const bool is_lost = outcome.ok() && !is_success(outcome->verdict);
         const auto found = runs_.find(key);
         if (found == runs_.end()) return;
         if (is_lost && !found->second.is_ending && !world_.chance.happens(kStubbornShare)) return forget(key);
-        network_.later(peer_, outcome.ok() ? world_.plan.lease / 3 : soon(), [this, key] { beat(key); });
+        network_.later(peer_, outcome.ok() ? lease_ / 3 : soon(), [this, key] { beat(key); });
       });
 }
 
@@ -181,7 +173,7 @@ void Worker::finish(const RunKey& key) {
 // Repeats the settlement until it is acknowledged, since the request or the response may be lost.
 void Worker::send_end(const RunKey& key, const Settlement& end) {
   network_.call<SettleOutcome>(
-      peer_, network_.any_node(), {.timeout = world_.plan.lease / 8, .may_repeat = true},
+      peer_, network_.any_node(), {.timeout = lease_ / 8, .may_repeat = true},
       [end](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { reply(node.settle(end)); },
       [this, key, end](Result<SettleOutcome> outcome) {
         if (outcome.ok()) return forget(key);

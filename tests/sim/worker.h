@@ -15,7 +15,7 @@ namespace horae::sim {
 // and continue unaware, lose its network, or drain.
 class Worker {
  public:
-  Worker(World& world, Network& network) : world_(world), network_(network) {}
+  Worker(World& world, Network& network, Duration lease) : world_(world), network_(network), lease_(lease) {}
 
   void start();
   void crash();
@@ -44,10 +44,11 @@ class Worker {
 
   Settlement settlement(Event event, const LeasedTask& task) const;
   Settlement draw_end(const LeasedTask& task);
-  Duration soon() { return world_.chance.between(world_.plan.lease / 40, world_.plan.lease / 20); }
+  Duration soon() { return world_.chance.between(lease_ / 40, lease_ / 20); }
 
   World& world_;
   Network& network_;
+  const Duration lease_;  // of its tasks
   Peer peer_;
   std::string id_;
   std::map<RunKey, Run> runs_;

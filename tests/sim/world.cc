@@ -24,7 +24,7 @@ World::World(const Plan& the_plan, std::ostream* trace)
       trace_(trace),
       log_(trace == nullptr ? std::cerr : *trace, events,
            {.level = trace == nullptr ? LogLevel::kOff : LogLevel::kInfo}) {
-  history.promises = {.silence = plan.silence(),
+  history.promises = {.slack = plan.poll / 10,
                       .prompt = std::chrono::milliseconds(200),
                       .patient = plan.poll + plan.poll / 4 + std::chrono::milliseconds(300)};
 }

@@ -7,9 +7,10 @@ namespace horae::testing {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Tick Cluster::tick(const std::string& node, std::vector<std::string> awaited, bool wants_hints) {
+Tick Cluster::tick(const std::string& node, std::vector<std::string> awaited, bool wants_events) {
   NodeRecord self{.id = node, .address = node + ".example:3369", .version = "1.2.3", .started_at = {}, .last_seen = {}};
-  return value_of(cluster().tick({.self = std::move(self), .wants_hints = wants_hints, .awaited = std::move(awaited)}));
+  return value_of(
+      cluster().tick({.self = std::move(self), .wants_events = wants_events, .awaited = std::move(awaited)}));
 }
 
 std::vector<std::string> Cluster::nodes() {
@@ -26,7 +27,7 @@ TEST_P(Cluster, ANodeAloneHasNoPeersAndNothingToDo) {
   const Tick answer = tick("worker-1", {kQueue});
   EXPECT_EQ(answer.now, now());
   EXPECT_EQ(answer.peers, 0U);
-  EXPECT_FALSE(answer.peers_want_hints);
+  EXPECT_FALSE(answer.peers_want_events);
   EXPECT_FALSE(answer.next_due_in);
   EXPECT_FALSE(answer.has_leases);
   EXPECT_THAT(answer.ready, IsEmpty());
@@ -85,13 +86,13 @@ TEST_P(Cluster, ANodeThatLeftIsNoPeer) {
 
 TEST_P(Cluster, HintsAreWantedWhileAPeerThatIsThereWantsThem) {
   tick("worker-1", {}, true);
-  EXPECT_FALSE(tick("worker-1", {}, true).peers_want_hints);
-  EXPECT_TRUE(tick("worker-2").peers_want_hints);
+  EXPECT_FALSE(tick("worker-1", {}, true).peers_want_events);
+  EXPECT_TRUE(tick("worker-2").peers_want_events);
   tick("worker-1", {}, false);
-  EXPECT_FALSE(tick("worker-2").peers_want_hints);
+  EXPECT_FALSE(tick("worker-2").peers_want_events);
   tick("worker-1", {}, true);
   advance(kNodeIsGoneAfter + 1s);
-  EXPECT_FALSE(tick("worker-2").peers_want_hints);
+  EXPECT_FALSE(tick("worker-2").peers_want_events);
 }
 
 TEST_P(Cluster, ATickReportsWhenTheNextTaskIsDue) {

@@ -162,6 +162,17 @@ TEST_P(Concurrency, CancelAgainstComplete) {
   }
 }
 
+// Either the queue stays, or the submission makes it again.
+TEST_P(Concurrency, SubmitAgainstTheEndOfTheQueue) {
+  const auto name_of = [](std::size_t i) { return "q" + std::to_string(i); };
+  for (std::size_t i = 0; i < kRaces; ++i) configure(name_of(i), {});
+  std::vector<TaskId> ids(kRaces);
+  race(
+      kRaces, [&](std::size_t i) { ids[i] = submit({.queue = name_of(i)}); },
+      [&](std::size_t i) { (void)queues().remove(name_of(i), 10); });
+  for (std::size_t i = 0; i < kRaces; ++i) EXPECT_EQ(claim(kOwner, name_of(i)).id, ids[i]);
+}
+
 TEST_P(Concurrency, ExpireAgainstHeartbeat) {
   (void)submit_many(kRaces);
   const auto leases = claim_up_to(kRaces);

@@ -27,7 +27,7 @@ void PrintTo(const HistoryEntry& entry, std::ostream* out) {
 namespace horae::testing {
 namespace {
 
-constexpr Duration kNeverSilent = 24h;
+constexpr Duration kAnySilence = 24h;
 constexpr int kMaxPages = 5'000;
 
 TaskId id_of(const LeasedTask& leased) { return leased.id; }
@@ -174,7 +174,7 @@ Verdict Contract::cancel(const TaskId& id, std::optional<std::string> reason) {
 void Contract::extend_leases() { EXPECT_TRUE(value_of(tasks().extend_leases(look().stamp))); }
 
 ExpireOutcome Contract::expire(std::size_t max) {
-  return value_of(tasks().expire_leases({.seen = look().stamp, .silence = kNeverSilent, .max = max}));
+  return value_of(tasks().expire_leases({.seen = look().stamp, .slack = kAnySilence, .max = max}));
 }
 
 std::vector<ExpiredLease> Contract::lose_leases() {

@@ -250,7 +250,7 @@ class TaskScope : public Contract {
 };
 class Cluster : public Contract {
  protected:
-  Tick tick(const std::string& node, std::vector<std::string> awaited = {}, bool wants_hints = false);
+  Tick tick(const std::string& node, std::vector<std::string> awaited = {}, bool wants_events = false);
   std::vector<std::string> nodes();  // their ids
   std::optional<std::size_t> ahead(const TaskId& id, std::size_t most = 100);
 };

@@ -92,7 +92,7 @@ std::string describe(const Watch& watch) {
 }
 
 std::string describe(const ExpireOutcome& outcome) {
-  std::string text = fmt::format("kind {}", static_cast<int>(outcome.kind));
+  std::string text = fmt::format("kind {} extended {}", static_cast<int>(outcome.kind), outcome.extended);
   for (const ExpiredLease& lease : outcome.expired) {
     text += fmt::format("\n  {} queue {} owner {} attempt {} state {}", to_string(lease.id), lease.queue, lease.owner,
                         lease.attempt, to_string(lease.state));

@@ -12,7 +12,7 @@ namespace {
 void note(Model& model, const TickWish& wish) {
   ModelNode& node = model.nodes[wish.self.id];
   const Instant started_at = node.record.id.empty() ? model.now() : node.record.started_at;
-  node = {.record = wish.self, .wants_hints = wish.wants_hints};
+  node = {.record = wish.self, .wants_events = wish.wants_events};
   node.record.started_at = started_at;
   node.record.last_seen = model.now();
   for (const std::string& queue : wish.awaited) model.awaited[queue] = model.now();
@@ -46,7 +46,7 @@ Result<Tick> ModelClusterStore::tick(const TickWish& wish) {
   for (const auto& [id, node] : model_.nodes) {
     if (id == wish.self.id || between(node.record.last_seen, tick.now) > kNodeIsGoneAfter) continue;
     ++tick.peers;
-    tick.peers_want_hints = tick.peers_want_hints || node.wants_hints;
+    tick.peers_want_events = tick.peers_want_events || node.wants_events;
   }
   for (const auto& [number, held] : model_.tasks) {
     const Task& task = held.task;

@@ -55,10 +55,8 @@ Result<QueueSettings> ModelQueueStore::configure(std::string_view queue, const Q
   if (auto checked = check_queue_change(change); !checked.ok()) return checked.error();
   const std::lock_guard lock(model_.mutex);
   ModelQueue* found = model_.make_queue(queue);
-  if (!found) {
-    return Error{ErrorCode::kOverLimit,
-                 fmt::format("queue {}: cannot be made: there are {} already", queue, kMaxQueues)};
-  }
+  if (!found) return too_many_queues(queue, kMaxQueues);
+  found->is_configured = true;
   QueueSettings& settings = found->settings;
   if (change.paused) settings.paused = *change.paused;
   if (change.retention) settings.retention = *change.retention;
@@ -67,6 +65,24 @@ Result<QueueSettings> ModelQueueStore::configure(std::string_view queue, const Q
     found->ageing = with_rate(found->ageing, *change.ageing_rate, model_.now_second());
   }
   return settings;
+}
+
+// Reading: a call that removes finished tasks leaves the queue itself to the next one.
+Result<QueueRemoval> ModelQueueStore::remove(std::string_view queue, std::size_t max) {
+  if (auto checked = check_queue_name(queue); !checked.ok()) return checked.error();
+  const std::lock_guard lock(model_.mutex);
+  const auto found = model_.queues.find(queue);
+  if (found == model_.queues.end()) return QueueRemoval{.kind = QueueRemoval::Kind::kNotFound};
+  if (model_.has_live_task(queue)) return QueueRemoval{.kind = QueueRemoval::Kind::kHasTasks};
+  QueueRemoval removal{.kind = QueueRemoval::Kind::kPurging};
+  for (auto each = model_.tasks.begin(); each != model_.tasks.end() && removal.purged < max;) {
+    const bool is_in_queue = each->second.task.queue == queue;
+    removal.purged += is_in_queue ? 1U : 0U;
+    each = is_in_queue ? model_.purge(each) : std::next(each);
+  }
+  if (removal.purged > 0) return removal;
+  model_.queues.erase(found);
+  return QueueRemoval{.kind = QueueRemoval::Kind::kRemoved};
 }
 
 Result<bool> ModelQueueStore::set_scheduler_running(bool running) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace horae::testing {
 
 using std::chrono::floor;
@@ -25,7 +27,30 @@ ModelQueue* Model::make_queue(std::string_view name) {
   const auto found = queues.find(name);
   if (found != queues.end()) return &found->second;
   if (queues.size() >= kMaxQueues) return nullptr;
-  return &queues[std::string(name)];
+  ModelQueue& made = queues[std::string(name)];
+  made.made_at = now();
+  return &made;
+}
+
+std::size_t Model::queues_made_by(std::string_view token) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(queues, [&](const auto& queue) { return queue.second.made_by == token; }));
+}
+
+bool Model::has_any_task(std::string_view queue) const {
+  return std::ranges::any_of(tasks, [&](const auto& held) { return held.second.task.queue == queue; });
+}
+
+bool Model::has_live_task(std::string_view queue) const {
+  return std::ranges::any_of(
+      tasks, [&](const auto& held) { return held.second.task.queue == queue && !is_terminal(held.second.task.state); });
+}
+
+std::map<std::int64_t, ModelTask>::iterator Model::purge(std::map<std::int64_t, ModelTask>::iterator held) {
+  const Task& task = held->second.task;
+  ids.erase(task.id);
+  if (task.key) keys.erase({task.queue, *task.key});
+  return tasks.erase(held);
 }
 
 // Reading: updated_at is the time of the newest accepted event of the state table, save a heartbeat that brought

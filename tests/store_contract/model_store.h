@@ -35,11 +35,14 @@ struct ModelTask {
 struct ModelQueue {
   QueueSettings settings;
   Ageing ageing;
+  std::optional<std::string> made_by = std::nullopt;  // the token
+  Instant made_at = {};
+  bool is_configured = false;
 };
 
 struct ModelNode {
   NodeRecord record;
-  bool wants_hints = false;
+  bool wants_events = false;
 };
 
 // Everything there is. The helpers are called with `mutex` held.
@@ -54,6 +57,16 @@ struct Model {
 
   // The queue, made if it is new; nothing if there is no room for it.
   ModelQueue* make_queue(std::string_view name);
+
+  // How many queues exist that this token made.
+  std::size_t queues_made_by(std::string_view token) const;
+
+  // True if a task is in it: any, or one that waits or runs.
+  bool has_any_task(std::string_view queue) const;
+  bool has_live_task(std::string_view queue) const;
+
+  // Removes a finished task; returns the one after it.
+  std::map<std::int64_t, ModelTask>::iterator purge(std::map<std::int64_t, ModelTask>::iterator held);
 
   // Does what the table says about `event`, which must be allowed, and notes the time.
   void move(ModelTask& held, Event event, Condition condition = Condition::kNone) const;
@@ -136,6 +149,7 @@ class ModelQueueStore final : public QueueStore {
 
   Result<QueueList> queues() override;
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
+  Result<QueueRemoval> remove(std::string_view queue, std::size_t max) override;
   Result<bool> set_scheduler_running(bool running) override;
   Result<bool> scheduler_running() override;
   Result<std::vector<std::string>> closed(std::span<const std::string> queues) override;

@@ -81,8 +81,14 @@ SubmitOutcome submit_one(Model& model, const Submission& submission) {
     const bool same = held->digest == digest;
     return outcome_of(same ? SubmitOutcome::Kind::kPresent : SubmitOutcome::Kind::kConflict, *held);
   }
-  if (!model.make_queue(submission.task.queue)) {
-    return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
+  if (!model.queues.contains(submission.task.queue)) {
+    const QueueAllowance* const allowance = submission.allowance.get();
+    if (allowance && model.queues_made_by(allowance->token) >= allowance->most) {
+      return {.kind = SubmitOutcome::Kind::kOverAllowance, .id = submission.id()};
+    }
+    ModelQueue* const made = model.make_queue(submission.task.queue);
+    if (!made) return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
+    if (allowance) made->made_by = allowance->token;
   }
   const std::int64_t number = ++model.last_number;
   ModelTask& held = model.tasks[number];
@@ -147,6 +153,16 @@ bool forget_old_tokens(Model& model, std::size_t max) {
 bool is_purgeable(const Model& model, const ModelTask& held) {
   const Duration retention = model.queues.at(held.task.queue).settings.retention;
   return is_terminal(held.task.state) && after(held.task.updated_at, retention) < model.now();
+}
+
+void forget_queues(Model& model, std::size_t max) {
+  for (auto each = model.queues.begin(); each != model.queues.end() && max > 0;) {
+    const ModelQueue& queue = each->second;
+    const bool is_old = after(queue.made_at, kQueueMemory) < model.now();
+    const bool is_forgotten = !queue.is_configured && is_old && !model.has_any_task(each->first);
+    if (is_forgotten) --max;
+    each = is_forgotten ? model.queues.erase(each) : std::next(each);
+  }
 }
 
 ExpiredLease expire_one(Model& model, ModelTask& held) {
@@ -253,6 +269,19 @@ Result<bool> ModelTaskStore::extend_leases(const std::optional<Instant>& seen) {
   return true;
 }
 
+namespace {
+
+// No monitor has stamped for more than a third of its length, since it was given, renewed or extended.
+bool is_out_of_sight(const ModelTask& held, Instant stamp, Instant now, Duration slack) {
+  using Micros = std::chrono::microseconds;
+  const auto length = std::chrono::ceil<Micros>(held.lease);
+  if (*held.task.lease_expires < stamp) return false;  // it was overdue by then, and only waits for its turn
+  const auto begun = std::max(stamp, *held.task.lease_expires - length);
+  return 3 * (between(begun, now) - std::chrono::floor<Micros>(slack)) > length;
+}
+
+}  // namespace
+
 // Reading: "without leases nothing happens" comes first, also before the stamp is compared. Leases that end at the same
 // moment are taken by number.
 Result<ExpireOutcome> ModelTaskStore::expire_leases(const ExpireWish& wish) {
@@ -261,12 +290,15 @@ Result<ExpireOutcome> ModelTaskStore::expire_leases(const ExpireWish& wish) {
   const auto running = by_lease_end(model_);
   if (running.empty()) return ExpireOutcome{};
   if (model_.stamp != wish.seen) return ExpireOutcome{.kind = ExpireOutcome::Kind::kStampMoved};
-  if (!model_.stamp || between(*model_.stamp, now) > wish.silence) {
-    return ExpireOutcome{.kind = ExpireOutcome::Kind::kTooOld};
-  }
-  model_.stamp = now;
+  if (!model_.stamp) return ExpireOutcome{.kind = ExpireOutcome::Kind::kNoStamp};
   ExpireOutcome outcome;
   for (ModelTask* held : running) {
+    if (!is_out_of_sight(*held, *model_.stamp, now, wish.slack)) continue;
+    held->task.lease_expires = after(now, held->lease);
+    outcome.extended = true;
+  }
+  model_.stamp = now;
+  for (ModelTask* held : by_lease_end(model_)) {
     if (*held->task.lease_expires >= now || outcome.expired.size() == wish.max) break;
     outcome.expired.push_back(expire_one(model_, *held));
   }
@@ -285,12 +317,10 @@ Result<PurgeOutcome> ModelTaskStore::purge(std::size_t max) {
       outcome.more = true;
       break;
     }
-    const Task& task = each->second.task;
-    model_.ids.erase(task.id);
-    if (task.key) model_.keys.erase({task.queue, *task.key});
-    each = model_.tasks.erase(each);
+    each = model_.purge(each);
     ++outcome.purged;
   }
+  if (!outcome.more) forget_queues(model_, max);
   return outcome;
 }
 

@@ -190,32 +190,99 @@ TEST_P(Monitor, WithoutLeasesNothingHappensAlsoNoStamp) {
 TEST_P(Monitor, ExpiresNothingWithoutAStamp) {
   const Lease lease = start();
   advance(1h);
-  const auto outcome = value_of(tasks().expire_leases({.seen = std::nullopt, .silence = 24h}));
-  EXPECT_EQ(outcome.kind, Kind::kTooOld);
+  const auto outcome = value_of(tasks().expire_leases({.seen = std::nullopt, .slack = 24h}));
+  EXPECT_EQ(outcome.kind, Kind::kNoStamp);
   EXPECT_THAT(outcome.expired, IsEmpty());
   EXPECT_EQ(look().stamp, std::nullopt);
   EXPECT_EQ(state_of(lease.id), State::kRunning);
 }
 
-TEST_P(Monitor, ExpiresNothingAfterASilence) {
-  const Lease lease = start();
+TEST_P(Monitor, ExtendsALeaseThatWasOutOfSightForMoreThanAThirdOfItsLength) {
+  ClaimWish nine = wish();
+  nine.lease = 9s;
+  (void)submit();
+  const Lease lease = claim(nine).at(0);
   extend_leases();
-  const auto stamp = look().stamp;
-  advance(11s);
-  const auto outcome = value_of(tasks().expire_leases({.seen = stamp, .silence = 11s - 1us}));
-  EXPECT_EQ(outcome.kind, Kind::kTooOld);
-  EXPECT_THAT(outcome.expired, IsEmpty());
-  EXPECT_EQ(look().stamp, stamp);
-  EXPECT_EQ(state_of(lease.id), State::kRunning);
+  advance(3s + 1us);
+  const auto outcome = value_of(tasks().expire_leases({.seen = look().stamp}));
+  EXPECT_EQ(outcome.kind, Kind::kDone);
+  EXPECT_TRUE(outcome.extended);
+  EXPECT_EQ(get(lease.id).lease_expires, now() + 9s);
+  EXPECT_EQ(look().stamp, now());
 }
 
-TEST_P(Monitor, AStampAsOldAsTheSilenceIsFresh) {
-  (void)start();
+TEST_P(Monitor, LeavesALeaseAloneThatWasOutOfSightForAThirdOfItsLength) {
+  ClaimWish nine = wish();
+  nine.lease = 9s;
+  (void)submit();
+  const Lease lease = claim(nine).at(0);
+  extend_leases();
+  advance(3s);
+  EXPECT_FALSE(value_of(tasks().expire_leases({.seen = look().stamp})).extended);
+  EXPECT_EQ(get(lease.id).lease_expires, now() + 6s);
+}
+
+// An outage that costs a long lease nothing may have stopped all heartbeats of a short one.
+TEST_P(Monitor, ExtendsTheShortLeasesOfAnOutageAndExpiresWhatIsOverdueAmongTheLongOnes) {
+  (void)submit_many(3);
+  const auto with = [&](Duration length) {
+    ClaimWish each = wish();
+    each.lease = length;
+    return claim(each).at(0);
+  };
+  const Lease dead = with(10s);
+  extend_leases();
+  for (int i = 0; i < 3; ++i) {
+    advance(3s);
+    EXPECT_FALSE(value_of(tasks().expire_leases({.seen = look().stamp})).extended);
+  }
+  const Lease tiny = with(100ms);
+  const Lease brief = with(2s);
+  const auto stamp = look().stamp;
+  advance(1200ms);
+  const auto outcome = value_of(tasks().expire_leases({.seen = stamp}));
+  EXPECT_TRUE(outcome.extended);
+  ASSERT_EQ(outcome.expired.size(), 1U);
+  EXPECT_EQ(outcome.expired[0].id, dead.id);
+  EXPECT_EQ(get(tiny.id).lease_expires, now() + 100ms);
+  EXPECT_EQ(get(brief.id).lease_expires, now() + 2s);
+}
+
+// What was renewed since the last stamp shows that the store was there.
+TEST_P(Monitor, ALeaseIsOutOfSightOnlySinceItWasRenewed) {
+  const Lease lease = start();
+  extend_leases();
+  advance(4s);
+  (void)heartbeat(lease);
+  const auto expires = get(lease.id).lease_expires;
+  advance(3s);
+  EXPECT_FALSE(value_of(tasks().expire_leases({.seen = look().stamp})).extended);
+  EXPECT_EQ(get(lease.id).lease_expires, expires);
+}
+
+TEST_P(Monitor, WhatThePassBeforeLeftOverIsNotExtended) {
+  (void)submit_many(3);
+  (void)claim_up_to(3);
   extend_leases();
   advance(11s);
-  const auto outcome = value_of(tasks().expire_leases({.seen = look().stamp, .silence = 11s}));
-  EXPECT_EQ(outcome.kind, Kind::kDone);
-  EXPECT_EQ(outcome.expired.size(), 1U);
+  EXPECT_EQ(expire(1).expired.size(), 1U);
+  advance(5s);
+  const auto outcome = value_of(tasks().expire_leases({.seen = look().stamp}));
+  EXPECT_FALSE(outcome.extended);
+  EXPECT_EQ(outcome.expired.size(), 2U);
+}
+
+TEST_P(Monitor, TheSlackLengthensTheTimeThatALeaseMayBeOutOfSight) {
+  ClaimWish nine = wish();
+  nine.lease = 9s;
+  (void)submit();
+  (void)claim(nine);
+  extend_leases();
+  advance(10s);
+  EXPECT_EQ(value_of(tasks().expire_leases({.seen = look().stamp, .slack = 7s})).expired.size(), 1U);
+  (void)claim(nine);
+  advance(10s + 1us);
+  EXPECT_TRUE(value_of(tasks().expire_leases({.seen = look().stamp, .slack = 7s})).extended);
 }
 
 TEST_P(Monitor, ExpiresNothingIfAnotherMonitorStampedSinceTheLook) {
@@ -225,7 +292,7 @@ TEST_P(Monitor, ExpiresNothingIfAnotherMonitorStampedSinceTheLook) {
   advance(2s);
   (void)expire();  // the other one
   advance(9s);
-  const auto outcome = value_of(tasks().expire_leases({.seen = seen, .silence = 24h}));
+  const auto outcome = value_of(tasks().expire_leases({.seen = seen, .slack = 24h}));
   EXPECT_EQ(outcome.kind, Kind::kStampMoved);
   EXPECT_THAT(outcome.expired, IsEmpty());
   EXPECT_EQ(state_of(lease.id), State::kRunning);
@@ -298,20 +365,20 @@ TEST_P(Monitor, AnOutageLongerThanTheLeaseMakesNoSecondAttempt) {
   (void)expire();
   advance(30s);  // no heartbeat, no monitor
   ExpireWish pass{.seen = look().stamp};
-  ASSERT_EQ(value_of(tasks().expire_leases(pass)).kind, Kind::kTooOld);
-  ASSERT_TRUE(value_of(tasks().extend_leases(pass.seen)));
+  ASSERT_TRUE(value_of(tasks().expire_leases(pass)).extended);
+  EXPECT_EQ(get(lease.id).lease_expires, now() + 10s);
   advance(3s);
   pass.seen = look().stamp;
-  EXPECT_EQ(value_of(tasks().expire_leases(pass)).kind, Kind::kDone);
+  EXPECT_THAT(value_of(tasks().expire_leases(pass)).expired, IsEmpty());
   EXPECT_EQ(heartbeat(lease), Verdict::kAccepted);
   EXPECT_EQ(complete(lease), Verdict::kAccepted);
 }
 
-TEST_P(Monitor, AClockThatWasSetBackMakesNoStampOld) {
+TEST_P(Monitor, AClockThatWasSetBackTakesNothingOutOfSight) {
   const Lease lease = start();
   extend_leases();
   step_clock(-1h);
-  EXPECT_EQ(value_of(tasks().expire_leases({.seen = look().stamp})).kind, Kind::kDone);
+  EXPECT_FALSE(value_of(tasks().expire_leases({.seen = look().stamp})).extended);
   EXPECT_EQ(state_of(lease.id), State::kRunning);
   EXPECT_EQ(look().stamp, now());
 }

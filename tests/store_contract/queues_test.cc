@@ -98,6 +98,7 @@ TEST_P(Queues, LiveCountsFollowEveryEvent) {
 
 // Counts of finished tasks may be as old as `as_of`, so they are exact only if that is now.
 TEST_P(Queues, CountTheirFinishedTasks) {
+  configure(kQueue, {});  // so that it is not forgotten
   (void)submit_many(6);
   const auto leases = claim_up_to(6);
   for (const std::size_t i : {0U, 1U, 2U}) (void)complete(leases[i]);
@@ -142,6 +143,184 @@ TEST_P(Queues, APromotedTaskIsReadySinceItsPromotion) {
   (void)promote();
   advance(3s);
   EXPECT_EQ(queue().oldest_ready, Duration(3s));
+}
+
+// ---- The end of queues ----
+
+using Removal = QueueRemoval::Kind;
+
+TEST_P(Queues, ARemovedQueueGoesWithItsFinishedTasks) {
+  const Lease completed = start({.key = "k"});
+  (void)complete(completed);
+  const Lease aborted = start();
+  (void)abort(aborted);
+  (void)cancel(submit());
+  EXPECT_EQ(value_of(queues().remove(kQueue, 2)), (QueueRemoval{Removal::kPurging, 2}));
+  EXPECT_EQ(value_of(queues().remove(kQueue, 2)), (QueueRemoval{Removal::kPurging, 1}));
+  EXPECT_TRUE(find_queue(kQueue));
+  EXPECT_EQ(value_of(queues().remove(kQueue, 2)), (QueueRemoval{Removal::kRemoved, 0}));
+  EXPECT_FALSE(find_queue(kQueue));
+  EXPECT_FALSE(find(completed.id));
+  EXPECT_FALSE(find(aborted.id));
+  EXPECT_EQ(complete(completed), Verdict::kNotFound);
+  EXPECT_EQ(value_of(queues().remove(kQueue, 2)), (QueueRemoval{Removal::kNotFound, 0}));
+  EXPECT_EQ(try_submit({.key = "k", .spec = "[]"}).kind, SubmitOutcome::Kind::kCreated) << "its keys are free";
+}
+
+TEST_P(Queues, AQueueInWhichATaskWaitsOrRunsIsNotRemoved) {
+  (void)submit({.queue = "scheduled", .run_at = now() + 1h});
+  (void)submit({.queue = "ready"});
+  (void)start({.queue = "running"});
+  (void)complete(start({.queue = "recurring", .recurring = 1h}));
+  for (const char* name : {"scheduled", "ready", "running", "recurring"}) {
+    const TaskId finished = submit({.queue = name});
+    (void)cancel(finished);
+    EXPECT_EQ(value_of(queues().remove(name, 10)), (QueueRemoval{Removal::kHasTasks, 0})) << name;
+    EXPECT_TRUE(find(finished)) << "nothing was done";
+    EXPECT_TRUE(find_queue(name));
+  }
+}
+
+TEST_P(Queues, RemovingLeavesOtherQueuesAlone) {
+  const Lease other = start({.queue = "other"});
+  (void)complete(other);
+  (void)cancel(submit());
+  EXPECT_EQ(value_of(queues().remove(kQueue, 10)).kind, Removal::kPurging);
+  EXPECT_EQ(value_of(queues().remove(kQueue, 10)).kind, Removal::kRemoved);
+  EXPECT_EQ(state_of(other.id), State::kCompleted);
+  EXPECT_EQ(queue("other").completed, 1);
+}
+
+TEST_P(Queues, OnlyAQueueThatExistsIsRemoved) {
+  EXPECT_EQ(value_of(queues().remove("none", 10)).kind, Removal::kNotFound);
+  EXPECT_EQ(code_of(queues().remove("not a name", 10)), ErrorCode::kRefused);
+}
+
+TEST_P(Queues, ARemovedQueueIsMadeAgainByItsNextTaskWithDefaultSettings) {
+  configure(kQueue, {.paused = true, .ageing_rate = 0, .retention = 1h});
+  EXPECT_EQ(value_of(queues().remove(kQueue, 10)).kind, Removal::kRemoved);
+  EXPECT_THAT(claim_up_to(1), IsEmpty());
+  const TaskId id = submit();
+  EXPECT_EQ(queue().settings, QueueSettings());
+  EXPECT_EQ(claim().id, id);
+}
+
+TEST_P(Queues, AnEmptyQueueThatWasNeverConfiguredIsForgottenAfterAnHour) {
+  (void)cancel(submit());
+  EXPECT_EQ(value_of(queues().remove(kQueue, 10)).kind, Removal::kPurging);  // it is empty now
+  advance(kQueueMemory);
+  (void)purge();
+  EXPECT_TRUE(find_queue(kQueue));
+  advance(1us);
+  EXPECT_EQ(purge().purged, 0U);
+  EXPECT_FALSE(find_queue(kQueue));
+}
+
+TEST_P(Queues, AQueueIsForgottenWithItsLastFinishedTask) {
+  (void)complete(start());
+  advance(kDefaultRetention);
+  (void)purge();
+  EXPECT_TRUE(find_queue(kQueue));
+  advance(1us);
+  EXPECT_EQ(purge().purged, 1U);
+  EXPECT_FALSE(find_queue(kQueue));
+}
+
+TEST_P(Queues, AQueueIsNeverForgottenWhileATaskWaitsOrRunsInIt) {
+  (void)submit({.queue = "scheduled", .run_at = now() + 24h * 366 * 5});
+  (void)submit({.queue = "ready"});
+  (void)start({.queue = "running"});
+  advance(24h * 366);
+  (void)purge();
+  for (const char* name : {"scheduled", "ready", "running"}) EXPECT_TRUE(find_queue(name)) << name;
+}
+
+TEST_P(Queues, AConfiguredQueueIsNeverForgotten) {
+  configure("made", {});
+  (void)cancel(submit());
+  configure(kQueue, {.paused = false});
+  advance(24h * 366);
+  (void)purge();
+  (void)purge();
+  EXPECT_TRUE(find_queue("made"));
+  EXPECT_TRUE(find_queue(kQueue));
+}
+
+TEST_P(Queues, OnlySoManyAreForgottenAtOnce) {
+  for (const char* name : {"a", "b", "c"}) {
+    (void)cancel(submit({.queue = name}));
+    (void)value_of(queues().remove(name, 10));
+  }
+  advance(2h);
+  (void)purge(2);
+  EXPECT_EQ(value_of(queues().queues()).queues.size(), 1U);
+  (void)purge(2);
+  EXPECT_THAT(value_of(queues().queues()).queues, IsEmpty());
+}
+
+// ---- How many a token may make ----
+
+std::shared_ptr<const QueueAllowance> allowance(std::string token, std::size_t most) {
+  return std::make_shared<const QueueAllowance>(QueueAllowance{.token = std::move(token), .most = most});
+}
+
+TEST_P(Queues, ATokenMakesNoMoreQueuesThanItMay) {
+  const auto two = allowance("t-1", 2);
+  const auto for_queue = [&](const char* name, const std::shared_ptr<const QueueAllowance>& whose) {
+    Submission each = submission({.queue = name});
+    each.allowance = whose;
+    return each;
+  };
+  (void)submit({.queue = "there"});
+  std::vector<SubmitOutcome::Kind> kinds;
+  for (const SubmitOutcome& outcome :
+       submit_all({for_queue("a", two), for_queue("there", two), for_queue("b", two), for_queue("c", two),
+                   for_queue("a", two), for_queue("d", allowance("t-2", 2)), for_queue("e", nullptr)})) {
+    kinds.push_back(outcome.kind);
+  }
+  using Kind = SubmitOutcome::Kind;
+  EXPECT_THAT(kinds, ElementsAre(Kind::kCreated, Kind::kCreated, Kind::kCreated, Kind::kOverAllowance, Kind::kCreated,
+                                 Kind::kCreated, Kind::kCreated));
+  EXPECT_FALSE(find_queue("c"));
+
+  // Neither another call nor a restart gives it more.
+  EXPECT_EQ(submit_all({for_queue("c", two)})[0].kind, Kind::kOverAllowance);
+  (void)reopen();
+  EXPECT_EQ(submit_all({for_queue("c", two)})[0].kind, Kind::kOverAllowance);
+  EXPECT_EQ(submit_all({for_queue("a", two)})[0].kind, Kind::kCreated);
+}
+
+TEST_P(Queues, AQueueThatEndedNoLongerCountsForItsToken) {
+  Submission first = submission({.queue = "a"});
+  Submission second = submission({.queue = "b"});
+  first.allowance = second.allowance = allowance("t-1", 1);
+  (void)submit_all({first});
+  EXPECT_EQ(submit_all({second})[0].kind, SubmitOutcome::Kind::kOverAllowance);
+  (void)cancel(first.id());
+  (void)value_of(queues().remove("a", 10));
+  EXPECT_EQ(value_of(queues().remove("a", 10)).kind, Removal::kRemoved);
+  EXPECT_EQ(submit_all({second})[0].kind, SubmitOutcome::Kind::kCreated);
+}
+
+TEST_P(Queues, ACallerWithoutRoomTakesNoneFromOneThatHasSome) {
+  Submission first = submission();
+  Submission second = submission();
+  Submission third = submission();
+  first.allowance = allowance("t-1", 0);
+  second.allowance = allowance("t-2", 1);
+  EXPECT_EQ(submit_all({first, second, third})[1].kind, SubmitOutcome::Kind::kCreated);
+  Submission later = submission();
+  later.allowance = first.allowance;
+  EXPECT_EQ(submit_all({later})[0].kind, SubmitOutcome::Kind::kCreated) << "the queue exists";
+}
+
+TEST_P(Queues, AnAllowanceOfNothingMakesNone) {
+  Submission first = submission();
+  first.allowance = allowance("t-1", 0);
+  const SubmitOutcome outcome = submit_all({first})[0];
+  EXPECT_EQ(outcome.kind, SubmitOutcome::Kind::kOverAllowance);
+  EXPECT_EQ(submit_error(first, outcome).code, ErrorCode::kOverLimit);
+  EXPECT_THAT(value_of(queues().queues()).queues, IsEmpty());
 }
 
 TEST_P(Queues, EveryWorkerIdIsNew) {

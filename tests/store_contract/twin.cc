@@ -357,9 +357,9 @@ void Twin::apply_to_tasks(const Step& step) {
       return;
     case Call::kExpire: {
       const auto seen = step.a % 8 == 0 ? std::optional(now() - 1s) : model().tasks().look()->stamp;
-      const Duration silence = pick(std::array<Duration, 4>{24h * 365, 24h * 365, 5s, kDefaultLease / 3}, step.d);
+      const Duration slack = pick(std::array<Duration, 4>{24h * 365, 24h * 365, 5s, 0s}, step.d);
       (void)call_both(
-          [&](Store& each) { return each.tasks().expire_leases({.seen = seen, .silence = silence, .max = max}); });
+          [&](Store& each) { return each.tasks().expire_leases({.seen = seen, .slack = slack, .max = max}); });
       return;
     }
     case Call::kExtend: {

@@ -18,11 +18,12 @@ Gate::Decision refuse(const Error& error, Principal principal = {}) {
           .refusal = Problem{.kind = problem_kind(error.code), .detail = error.message}};
 }
 
-Gate::Decision refuse_for(Duration wait, Principal principal) {
-  const auto seconds = static_cast<int>(std::ceil(std::chrono::duration<double>(wait).count()));
+// `who` is over a limit: "token t-1 exceeds its rate limit".
+Gate::Decision refuse_for(Duration wait, std::string_view who, Principal principal = {}) {
+  const auto seconds = std::max(1, static_cast<int>(std::ceil(std::chrono::duration<double>(wait).count())));
   Problem problem{.kind = problem_kind("over_limit"),
-                  .detail = fmt::format("token {} exceeds its rate limit; retry in {} s", principal.token_id, seconds),
-                  .retry_after_seconds = std::max(1, seconds)};
+                  .detail = fmt::format("{}; retry in {} s", who, seconds),
+                  .retry_after_seconds = seconds};
   return {.principal = std::move(principal), .refusal = std::move(problem)};
 }
 
@@ -78,11 +79,17 @@ Gate::Decision Gate::decide(const HttpRequest& request, Access access) const {
                    "this request comes from a page of another site; call from a program, or from a page of this node"});
   }
   if (access == Access::kOpen) return {};
+  if (const auto wait = wait_of_a_guesser(request)) {
+    return refuse_for(*wait, "this address has sent too many unknown tokens, so none of its tokens is looked up");
+  }
   auto principal = identify(request);
   if (!principal.ok()) return refuse(principal.error());
   // Before the role is checked: refused calls count as well.
   if (parts_.throttle && !principal->token_id.empty()) {
-    if (const auto wait = parts_.throttle(principal->token_id)) return refuse_for(*wait, std::move(*principal));
+    if (const auto wait = parts_.throttle(principal->token_id)) {
+      const std::string who = fmt::format("token {} exceeds its rate limit", principal->token_id);
+      return refuse_for(*wait, who, std::move(*principal));
+    }
   }
   if (!may(principal->role, access)) {
     const Error error{ErrorCode::kForbidden, fmt::format("token {} has the role {}; this needs {}", principal->token_id,
@@ -90,6 +97,11 @@ Gate::Decision Gate::decide(const HttpRequest& request, Access access) const {
     return refuse(error, std::move(*principal));
   }
   return {.principal = std::move(*principal), .refusal = std::nullopt};
+}
+
+std::optional<Duration> Gate::wait_of_a_guesser(const HttpRequest& request) const {
+  if (parts_.guesses == nullptr || !options_.peers_are_callers || request.header("Authorization").empty()) return {};
+  return parts_.guesses->wait(request.peer);
 }
 
 Result<Principal> Gate::identify(const HttpRequest& request) const {
@@ -121,6 +133,7 @@ Result<Principal> Gate::identify(const HttpRequest& request) const {
   std::optional<Principal> found;
   if (parts_.find_token) found = parts_.find_token(said.substr(kBearer.size()));
   if (!found) {
+    if (parts_.guesses != nullptr) parts_.guesses->missed(request.peer);
     return Error{ErrorCode::kUnauthenticated,
                  "this token is not known; it may have been revoked, or belong to another store"};
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/access/guess_limit.h"
 #include "api/access/principal.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -16,13 +17,19 @@ namespace horae {
 
 struct GateOptions {
   bool require_token = false;  // also from callers on this machine
+
+  // Whether the address of a peer is that of its caller, and not that of a proxy, which all callers share: guesses of
+  // one caller must not slow the calls of another.
+  bool peers_are_callers = true;
 };
 
-// What the gate depends on. Either may be null: then there are no tokens, or no limits.
+// What the gate depends on. Each may be null: then there are no tokens, no limits, or no token is ever revoked.
 struct GateParts {
   std::function<std::optional<Principal>(std::string_view secret)> find_token = {};
   std::function<std::optional<Duration>(const std::string& token_id)> throttle =
-      {};  // how long to wait; nothing: go on
+      {};                                                 // how long to wait; nothing: go on
+  std::function<bool(const Principal&)> is_current = {};  // see TokenBook::is_current()
+  GuessLimit* guesses = nullptr;                          // outlives the gate
 };
 
 // Thread-safe.
@@ -40,8 +47,12 @@ class Gate {
   // True if the caller has a token that is known, or needs none.
   bool knows(const HttpRequest& request) const { return identify(request).ok(); }
 
+  // Whether a caller that was admitted earlier still has the rights that it had then: its token may have been revoked.
+  bool is_current(const Principal& principal) const { return !parts_.is_current || parts_.is_current(principal); }
+
  private:
   Result<Principal> identify(const HttpRequest& request) const;
+  std::optional<Duration> wait_of_a_guesser(const HttpRequest& request) const;
 
   const GateParts parts_;
   const GateOptions options_;

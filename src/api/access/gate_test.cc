@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "observe/metrics.h"
+
 namespace horae {
 namespace {
 
@@ -17,7 +19,8 @@ class GateTest : public ::testing::Test {
                    if (secret != kSecret) return std::nullopt;
                    return Principal{.token_id = "t-1", .name = "one", .role = role_};
                  },
-                 .throttle = [this](const std::string&) { return wait_; }},
+                 .throttle = [this](const std::string&) { return wait_; },
+                 .guesses = &guesses_},
                 options);
   }
 
@@ -31,6 +34,16 @@ class GateTest : public ::testing::Test {
   // The status of the refusal; 0 if admitted.
   static int status_of(const Gate::Decision& decision) { return decision.refusal ? decision.refusal->kind.status : 0; }
 
+  // Sends unknown tokens until the limit is reached.
+  void guess(const Gate& gate) {
+    for (int i = 0; i < kMissesPerSecond; ++i) {
+      ASSERT_EQ(status_of(gate.decide(with_token("horae_t-1_" + std::to_string(i)), Access::kRead)), 401);
+    }
+  }
+
+  ManualClock clock_;
+  Metrics metrics_;
+  GuessLimit guesses_{clock_, metrics_};
   Role role_ = Role::kSubmit;
   std::optional<Duration> wait_;
 };
@@ -75,6 +88,31 @@ TEST_F(GateTest, ATokenOverItsRateLimitGetsRetryAfter) {
   ASSERT_EQ(status_of(refused), 429);
   EXPECT_EQ(refused.refusal->retry_after_seconds, 3);
   EXPECT_EQ(status_of(gate().decide(request(), Access::kRead)), 0) << "without a token there is no limit";
+}
+
+TEST_F(GateTest, AnAddressThatTriesTokensIsSlowedBeforeItsTokensAreLookedUp) {
+  guess(gate());
+  const auto refused = gate().decide(with_token("horae_t-1_next"), Access::kRead);
+  ASSERT_EQ(status_of(refused), 429);
+  EXPECT_EQ(refused.refusal->retry_after_seconds, 1);
+  EXPECT_THAT(refused.refusal->detail, HasSubstr("unknown tokens"));
+  EXPECT_EQ(status_of(gate().decide(with_token(), Access::kRead)), 429) << "the answer tells nothing of the token";
+  EXPECT_EQ(status_of(gate().decide(request(), Access::kRead)), 0) << "without a token";
+  EXPECT_EQ(status_of(gate().decide(with_token("horae_t-1_next"), Access::kOpen)), 0);
+  HttpRequest neighbour = with_token();
+  neighbour.peer = "10.0.0.8:50000";
+  EXPECT_EQ(status_of(gate().decide(neighbour, Access::kRead)), 0);
+  clock_.advance(std::chrono::milliseconds(10));
+  EXPECT_EQ(status_of(gate().decide(with_token(), Access::kRead)), 0);
+}
+
+// Else one stranger would lock out all callers behind the same proxy.
+TEST_F(GateTest, BehindAProxyGuessesAreCountedButSlowNobody) {
+  const Gate proxied = gate({.peers_are_callers = false});
+  guess(proxied);
+  EXPECT_EQ(status_of(proxied.decide(with_token("horae_t-1_next"), Access::kRead)), 401);
+  EXPECT_EQ(status_of(proxied.decide(with_token(), Access::kRead)), 0);
+  EXPECT_THAT(metrics_.text(), HasSubstr("horae_token_misses_total 101"));
 }
 
 TEST_F(GateTest, AForeignHostNameIsRefusedWithoutAToken) {

@@ -33,7 +33,7 @@ Result<TokenWish> read_token_wish(std::string_view body) {
   std::string name = fields.text("name").value_or("");
   const std::string role_text = fields.text("role").value_or("");
   const auto role = parse_role(role_text);
-  if (!role) fields.fail("role", role_text, "give read, submit, work or admin");
+  if (!role) fields.fail_text("role", role_text, "give read, submit, work or admin");
   auto patterns = fields.texts("queues");
   if (fields.fault()) return *fields.fault();
   auto scope = QueueScope::of(std::move(patterns).value_or(std::vector<std::string>()));
@@ -55,7 +55,7 @@ std::string to_json(const NewToken& made) {
   std::string json;
   JsonObject object(json);
   add_members(object, made.token);
-  object.add("token", made.secret);
+  object.add("secret", made.secret);
   object.end();
   return json;
 }

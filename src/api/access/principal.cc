@@ -17,4 +17,9 @@ bool may(Role role, Access access) {
   return false;
 }
 
+bool have_same_rights(const Principal& a, const Principal& b) {
+  if (a.role != b.role) return false;
+  return a.scope && b.scope ? *a.scope == *b.scope : a.scope == b.scope;
+}
+
 }  // namespace horae

@@ -1,9 +1,11 @@
 // The caller of a request, and what it may do.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "model/queue_scope.h"
+#include "store/submission.h"
 #include "store/token_store.h"
 
 namespace horae {
@@ -25,9 +27,13 @@ struct Principal {
   std::string token_id = {};
   std::string name = {};
   Role role = Role::kAdmin;
-  Scope scope = {};  // null: all queues
+  Scope scope = {};                                      // null: all queues
+  std::shared_ptr<const QueueAllowance> allowance = {};  // how many queues it may make; null: no limit of its own
 
   bool allows(std::string_view queue) const { return horae::allows(scope, queue); }
 };
+
+// True if both have the same role and the same scope.
+bool have_same_rights(const Principal& a, const Principal& b);
 
 }  // namespace horae

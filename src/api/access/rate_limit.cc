@@ -16,10 +16,21 @@ RateLimit::RateLimit(RateLimitOptions options)
 std::optional<Duration> RateLimit::take(std::string_view key, MonotonicTime now) {
   const std::lock_guard lock(mutex_);
   Bucket& bucket = bucket_of(key, now);
-  const MonotonicTime full_at = std::max(bucket.full_at, now) + interval_;
-  if (full_at - now > depth_) return full_at - now - depth_;
-  bucket.full_at = full_at;
+  if (const auto wait = wait_of(bucket.full_at, now)) return wait;
+  bucket.full_at = std::max(bucket.full_at, now) + interval_;
   return std::nullopt;
+}
+
+std::optional<Duration> RateLimit::look(std::string_view key, MonotonicTime now) {
+  const std::lock_guard lock(mutex_);
+  const auto place = places_.find(key);
+  return place == places_.end() ? std::nullopt : wait_of(place->second->full_at, now);
+}
+
+// Until a bucket that will be full at that time has room for one call.
+std::optional<Duration> RateLimit::wait_of(MonotonicTime full_at, MonotonicTime now) const {
+  const Duration wait = std::max(full_at, now) + interval_ - now - depth_;
+  return wait > Duration::zero() ? std::optional(wait) : std::nullopt;
 }
 
 RateLimit::Bucket& RateLimit::bucket_of(std::string_view key, MonotonicTime now) {

@@ -27,6 +27,9 @@ class RateLimit {
   // Nothing if the call is allowed, which also counts it; else how long to wait until one is allowed.
   std::optional<Duration> take(std::string_view key, MonotonicTime now);
 
+  // The same answer without counting a call.
+  std::optional<Duration> look(std::string_view key, MonotonicTime now);
+
  private:
   // The time at which the bucket will be full again says how full it is now.
   struct Bucket {
@@ -36,6 +39,7 @@ class RateLimit {
   using Buckets = std::list<Bucket>;
 
   Bucket& bucket_of(std::string_view key, MonotonicTime now);
+  std::optional<Duration> wait_of(MonotonicTime full_at, MonotonicTime now) const;
 
   const Duration interval_;  // in which a bucket gains one call
   const Duration depth_;     // in which an empty bucket gets full

@@ -32,6 +32,16 @@ TEST(RateLimit, RefusedCallsAreNotCounted) {
   EXPECT_EQ(limit.take("a", kStart + 1s), std::nullopt);
 }
 
+TEST(RateLimit, ALookCountsNothing) {
+  RateLimit limit({.per_second = 10, .burst = 1, .max_keys = 1});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(limit.look("a", kStart), std::nullopt);
+  EXPECT_EQ(limit.take("a", kStart), std::nullopt);
+  EXPECT_EQ(limit.look("a", kStart), 100ms);
+  EXPECT_EQ(limit.look("b", kStart), std::nullopt);
+  EXPECT_EQ(limit.look("a", kStart), 100ms) << "no other key took its place";
+  EXPECT_EQ(limit.look("a", kStart + 100ms), std::nullopt);
+}
+
 TEST(RateLimit, APauseFillsTheBucketToItsSizeOnly) {
   RateLimit limit({.per_second = 10, .burst = 3});
   for (int i = 0; i < 3; ++i) (void)limit.take("a", kStart);

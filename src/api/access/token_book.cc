@@ -7,10 +7,14 @@
 namespace horae {
 namespace {
 
-Principal principal_of(Token& token) {
-  Scope scope;
-  if (!token.scope.allows_all()) scope = std::make_shared<const QueueScope>(std::move(token.scope));
-  return {.token_id = token.id, .name = std::move(token.name), .role = token.role, .scope = std::move(scope)};
+Principal principal_of(Token& token, std::size_t queues_per_pattern) {
+  Principal principal{.token_id = token.id, .name = std::move(token.name), .role = token.role};
+  if (token.role != Role::kAdmin) {
+    const std::size_t most = queues_per_pattern * token.scope.patterns().size();
+    principal.allowance = std::make_shared<const QueueAllowance>(QueueAllowance{.token = token.id, .most = most});
+  }
+  if (!token.scope.allows_all()) principal.scope = std::make_shared<const QueueScope>(std::move(token.scope));
+  return principal;
 }
 
 }  // namespace
@@ -21,7 +25,7 @@ Result<void> TokenBook::refresh(TokenStore& store) {
   auto fresh = std::make_shared<Page>();
   fresh->version = list->version;
   for (Token& token : list->tokens) {
-    fresh->entries.emplace(token.id, Entry{.hash = token.hash, .principal = principal_of(token)});
+    fresh->entries.emplace(token.id, Entry{.hash = token.hash, .principal = principal_of(token, queues_per_pattern_)});
   }
   const std::lock_guard lock(mutex_);
   page_ = std::move(fresh);
@@ -35,6 +39,13 @@ std::optional<Principal> TokenBook::find(std::string_view secret_text) const {
   const auto found = now->entries.find(secret->id);
   if (found == now->entries.end() || !are_same(found->second.hash, secret->hash)) return std::nullopt;
   return found->second.principal;
+}
+
+bool TokenBook::is_current(const Principal& principal) const {
+  if (principal.token_id.empty()) return true;
+  const auto now = page();
+  const auto found = now->entries.find(principal.token_id);
+  return found != now->entries.end() && have_same_rights(found->second.principal, principal);
 }
 
 std::shared_ptr<const TokenBook::Page> TokenBook::page() const {

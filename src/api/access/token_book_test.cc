@@ -73,6 +73,18 @@ TEST_F(TokenBookTest, FindsTheHolderOfASecret) {
   EXPECT_EQ(book_.version(), 1);
 }
 
+TEST_F(TokenBookTest, ATokenMayMakeSoManyQueuesForEachOfItsPatterns) {
+  TokenBook book(100);
+  const std::string secret = create(Role::kSubmit, {"mail.*", "x"});
+  const std::string admin = create(Role::kAdmin, {"*"});
+  ASSERT_TRUE(book.refresh(store_).ok());
+  const auto holder = book.find(secret);
+  ASSERT_TRUE(holder && holder->allowance);
+  EXPECT_EQ(holder->allowance->token, holder->token_id);
+  EXPECT_EQ(holder->allowance->most, 200U);
+  EXPECT_EQ(book.find(admin)->allowance, nullptr) << "an administrator can make queues by configuring them anyway";
+}
+
 TEST_F(TokenBookTest, AScopeThatAllowsAllQueuesIsNull) {
   const std::string secret = create(Role::kRead, {"mail", "*"});
   ASSERT_TRUE(book_.refresh(store_).ok());
@@ -98,6 +110,29 @@ TEST_F(TokenBookTest, ARevokedTokenIsGoneAfterTheNextRefresh) {
   EXPECT_FALSE(book_.find(secret));
   EXPECT_TRUE(book_.is_empty());
   EXPECT_EQ(book_.version(), 2);
+}
+
+TEST_F(TokenBookTest, ACallerIsCurrentUntilItsTokenIsRevokedOrChanged) {
+  const std::string kept = create(Role::kRead, {"*"});
+  const std::string shrunk = create(Role::kWork, {"a", "b"});
+  const std::string demoted = create(Role::kWork, {"a"});
+  const std::string revoked = create(Role::kAdmin, {"*"});
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  std::vector<Principal> callers;
+  for (const std::string& secret : {kept, shrunk, demoted, revoked}) callers.push_back(book_.find(secret).value());
+  const auto current = [&] {
+    std::vector<bool> answers;
+    for (const Principal& caller : callers) answers.push_back(book_.is_current(caller));
+    return answers;
+  };
+  EXPECT_THAT(current(), ElementsAre(true, true, true, true));
+  store_.list.tokens[1].scope = QueueScope::of({"a"}).value();
+  store_.list.tokens[2].role = Role::kRead;
+  (void)store_.revoke(store_.list.tokens[3].id);
+  EXPECT_THAT(current(), ElementsAre(true, true, true, true)) << "the copy is still the old one";
+  ASSERT_TRUE(book_.refresh(store_).ok());
+  EXPECT_THAT(current(), ElementsAre(true, false, false, false));
+  EXPECT_TRUE(book_.is_current(Principal{})) << "a caller without a token has nothing to lose";
 }
 
 TEST_F(TokenBookTest, KeepsItsTokensWhileTheStoreIsUnavailable) {

@@ -16,25 +16,43 @@ namespace horae {
 // Not thread-safe.
 class BatchAnswer {
  public:
-  // The next item: why it was rejected, or nothing if it is passed to the store.
-  void add(std::optional<Error> fault) { faults_.push_back(std::move(fault)); }
+  // The next item is passed to the store.
+  void add_taken() { rejected_.emplace_back(); }
+
+  // The next item is not. `id` is the one that it names; empty if it names none.
+  void add_rejected(Error fault, std::string id) {
+    rejected_.push_back(Rejected{.fault = std::move(fault), .id = std::move(id)});
+  }
+
+  bool empty() const { return rejected_.empty(); }
 
   // {"outcomes":[...]}. `append(out, index)` writes the outcome of the `index`-th item passed to the store.
   template <typename Append>
   std::string json(const Append& append) const {
     std::string out;
     JsonObject object(out);
-    std::size_t taken = 0;
-    append_json_array(object.key("outcomes"), faults_, [&](std::string& to, const std::optional<Error>& fault) {
-      if (fault) return append_failed_item(to, "", problem_kind(fault->code), fault->message);
-      append(to, taken++);
-    });
+    write(object, append);
     object.end();
     return out;
   }
 
+  // The same as a member of a larger answer.
+  template <typename Append>
+  void write(JsonObject& object, const Append& append) const {
+    std::size_t taken = 0;
+    append_json_array(object.key("outcomes"), rejected_, [&](std::string& to, const std::optional<Rejected>& rejected) {
+      if (!rejected) return append(to, taken++);
+      append_failed_item(to, rejected->id, problem_kind(rejected->fault.code), rejected->fault.message);
+    });
+  }
+
  private:
-  std::vector<std::optional<Error>> faults_;
+  struct Rejected {
+    Error fault;
+    std::string id;
+  };
+
+  std::vector<std::optional<Rejected>> rejected_;  // nothing for an item that was passed to the store
 };
 
 // The failure of a batch as a whole: all items failed with the same retryable error. It becomes the answer to the

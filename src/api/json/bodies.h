@@ -31,14 +31,26 @@ struct ClaimBody {
 };
 Result<ClaimBody> read_claim(std::string_view body);
 
-// The caller sets `chance` and `scope`.
-Result<Settlement> read_settlement(std::string_view json);
+// The caller sets `chance` and `scope`. Without an owner it is that of `owner`, if that is not empty.
+Result<Settlement> read_settlement(std::string_view json, std::string_view owner = {});
+
+// What one worker settles and claims in one call.
+struct ExchangeBody {
+  std::string owner;
+  std::vector<std::string_view> settlements;  // JSON, for read_settlement(); parts of the body
+  std::optional<ClaimBody> claim;             // its wait is that of the whole call, zero if that settles anything
+};
+Result<ExchangeBody> read_exchange(std::string_view body);
 
 // The reason of a cancel; the body may be empty. `also` names a second field that is allowed beside it.
 Result<std::optional<std::string>> read_cancel_reason(std::string_view body, std::string_view also = {});
 
 // `item` is a JSON string: one of the ids in a batch of cancels.
 Result<TaskId> read_task_id(std::string_view item);
+
+// The id that an item of a batch names, as text, although something else about the item is wrong; empty if it names
+// none. The item is JSON.
+std::string id_in(std::string_view item);
 
 Result<QueueChange> read_queue_change(std::string_view body);
 

@@ -132,6 +132,18 @@ TEST(Bodies, ReadsSettlementsWithTheirExactBytes) {
   EXPECT_THAT(abort->errors, ElementsAre(TaskError{"a", R"({"x":1.0})", "d"}, TaskError{"b", "{}", ""}));
 }
 
+TEST(Bodies, AWholeNumberMayHaveAPointAndZeros) {
+  EXPECT_EQ(read_new_task(R"({"queue":"q","spec":1,"priority":7.00})").value().priority, 7);
+  const auto settled = read_settlement(
+      R"({"event":"complete","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1.0,"owner":"w","number":9007199254740993.0})");
+  EXPECT_EQ(settled.value().attempt, 1);
+  EXPECT_EQ(settled.value().number, 9007199254740993);
+  for (const char* number : {"7.5", "7.01", "7e0", "7.0e1"}) {
+    expect_error(read_new_task(std::string(R"({"queue":"q","spec":1,"priority":)") + number + "}"),
+                 ErrorCode::kMalformed, {"priority", "whole number"});
+  }
+}
+
 TEST(Bodies, NullIsNotWhatARequiredFieldNeeds) {
   expect_error(read_new_task(R"({"queue":null,"spec":1})"), ErrorCode::kMalformed, {"queue", "null", "required"});
   expect_error(read_claim(R"({"owner":"w","queues":null})"), ErrorCode::kMalformed, {"queues", "null"});

@@ -40,10 +40,14 @@ void append_attempt(std::string& out, const LeasedTask& task) {
 std::string leased_tasks_json(const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest) {
   std::string json;
   JsonObject object(json);
-  append_json_array(object.key("tasks"), tasks, append_leased_task);
-  if (!rest.empty()) append_json_array(object.key("rest"), rest, append_attempt);
+  write_leased_tasks(object, tasks, rest);
   object.end();
   return json;
+}
+
+void write_leased_tasks(JsonObject& object, const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest) {
+  append_json_array(object.key("tasks"), tasks, append_leased_task);
+  if (!rest.empty()) append_json_array(object.key("rest"), rest, append_attempt);
 }
 
 std::vector<LeasedTask> take_surplus(std::vector<LeasedTask>& tasks) {

@@ -5,12 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "api/json/json_writer.h"
 #include "store/lease.h"
 
 namespace horae {
 
 // {"tasks":[...]}, and if there is a rest, leased as well but over the limit: ,"rest":[{"id":...,"attempt":...},...].
 std::string leased_tasks_json(const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest = {});
+
+// The same members of a larger answer.
+void write_leased_tasks(JsonObject& object, const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest);
 
 // Removes the tasks that do not fit into one answer, and returns them. The lowest numbers stay, in their order: when a
 // worker repeats a claim with its token, two nodes may answer, and both must cut at the same task.

@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/quote.h"
 #include "base/time_text.h"
+#include "base/utf8.h"
 
 namespace horae {
 namespace {
@@ -30,8 +31,7 @@ std::string list_of(std::span<const std::string_view> names) {
   return all;
 }
 
-// A JSON value for a message: short, and on one line.
-std::string show(std::string_view value) { return quote(value, 48); }
+constexpr std::size_t kMostShown = 48;  // of a value, in bytes
 
 constexpr std::size_t kMostNamedFields = 12;
 
@@ -48,7 +48,27 @@ std::optional<T> read_number(std::string_view text) {
   return value;
 }
 
+// "112.0" is "112": the same number in JSON, and how some languages write it.
+std::string_view without_zeros(std::string_view number) {
+  const std::size_t point = number.find('.');
+  if (point == std::string_view::npos || number.find_first_not_of('0', point + 1) != std::string_view::npos)
+    return number;
+  return number.substr(0, point);
+}
+
 }  // namespace
+
+std::string show_json(std::string_view value) {
+  if (kind_of(value) == JsonKind::kString) return quote(unescape_json(value), kMostShown);
+  std::string shown;
+  for (std::string_view rest = value; !rest.empty();) {
+    const Utf8Char character = read_utf8(rest);
+    if (shown.size() + character.length > kMostShown) return shown + "...";
+    shown += is_control(character.code) ? " " : rest.substr(0, character.length);
+    rest.remove_prefix(character.length);
+  }
+  return shown;
+}
 
 FieldReader::FieldReader(std::string_view json, std::span<const std::string_view> known, std::string place,
                          Unknown unknown)
@@ -66,7 +86,7 @@ FieldReader::FieldReader(std::string_view json, std::span<const std::string_view
 Error FieldReader::not_an_object(std::string_view json, std::span<const std::string_view> known) const {
   const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its dot
   const std::string fields = known.size() <= kMostNamedFields ? ", with fields of " + list_of(known) : "";
-  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show(json),
+  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show_json(scan_json(json).value()),
                                              to_string(kind_of(scan_json(json).value())), fields)};
 }
 
@@ -96,8 +116,12 @@ void FieldReader::fail(Error error) {
   present_ = 0;
 }
 
-void FieldReader::fail(std::string_view name, std::string_view value, std::string_view allowed) {
-  fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, show(value), allowed)});
+void FieldReader::fail(std::string_view name, std::string_view json, std::string_view allowed) {
+  fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, show_json(json), allowed)});
+}
+
+void FieldReader::fail_text(std::string_view name, std::string_view text, std::string_view allowed) {
+  fail({ErrorCode::kMalformed, fmt::format("{}{} {}: {}", place_, name, quote(text, kMostShown), allowed)});
 }
 
 void FieldReader::require(std::string_view name, bool takes_null) {
@@ -145,8 +169,8 @@ std::optional<std::string> FieldReader::text(std::string_view name) {
 std::optional<std::int64_t> FieldReader::integer(std::string_view name) {
   const auto value = value_of(name, JsonKind::kNumber, "give a whole number");
   if (!value) return std::nullopt;
-  const auto read = read_number<std::int64_t>(*value);
-  if (!read) fail(name, *value, "give a whole number of at most 64 bits, without decimal point and exponent");
+  const auto read = read_number<std::int64_t>(without_zeros(*value));
+  if (!read) fail(name, *value, "give a whole number of at most 64 bits, without exponent");
   return read;
 }
 

@@ -18,6 +18,9 @@
 
 namespace horae {
 
+// A JSON value for a message: short, and on one line.
+std::string show_json(std::string_view value);
+
 // Reads one object. It keeps the first fault, and from then on every field is absent; so the caller reads all fields
 // and checks for a fault once, at the end.
 //
@@ -65,8 +68,9 @@ class FieldReader {
 
   const std::optional<Error>& fault() const { return fault_; }
 
-  // Rejects the value of the field. `allowed` says what to give instead.
-  void fail(std::string_view name, std::string_view value, std::string_view allowed);
+  // Rejects the value of the field, given as JSON, or as the text of a string. `allowed` says what to give instead.
+  void fail(std::string_view name, std::string_view json, std::string_view allowed);
+  void fail_text(std::string_view name, std::string_view text, std::string_view allowed);
   void fail(Error error);
 
  private:

@@ -25,7 +25,7 @@ struct AsRetryKind {
   static void read(FieldReader& reader, std::string_view name, RetryPolicy::Kind& to) {
     const std::string text = reader.text(name).value_or("");
     const auto* const known = std::ranges::find(kRetryKinds, text, &decltype(kRetryKinds)::value_type::second);
-    if (known == kRetryKinds.end()) return reader.fail(name, text, "give none, fixed or exponential");
+    if (known == kRetryKinds.end()) return reader.fail_text(name, text, "give none, fixed or exponential");
     to = known->first;
   }
 };
@@ -235,7 +235,7 @@ struct AsReport {
   static void read(FieldReader& reader, std::string_view name, Event& to) {
     const std::string text = reader.text(name).value_or("");
     const auto* const known = std::ranges::find(kReports, text, [](Event event) { return to_string(event); });
-    if (known == kReports.end()) return reader.fail(name, text, "give heartbeat, complete, abort, yield or release");
+    if (known == kReports.end()) return reader.fail_text(name, text, "give heartbeat, complete, abort, yield or release");
     to = *known;
   }
 };
@@ -247,12 +247,14 @@ constexpr std::array kSettlementRows = {
     accepted<&Settlement::number>("number",
                                   R"({"type":"integer","description":"As in the claim's answer; saves a look-up"})"),
     accepted<&Settlement::attempt>("attempt", schema::kInteger).required(),
-    accepted<&Settlement::owner>("owner", schema::kName).required(),
+    accepted<&Settlement::owner>(
+        "owner",
+        R"({"anyOf":[{"$ref":"#/components/schemas/Name"},{"type":"null"}],"description":"Of the attempt; in an exchange, that of the call if absent"})"),
     accepted<&Settlement::lease>(
         "lease",
         R"({"$ref":"#/components/schemas/Duration","description":"Of a heartbeat: the new length of the lease, from now on; the old length if absent"})"),
     accepted<&Settlement::progress>("progress",
-                                    R"({"type":"number","description":"0 to 1; of a heartbeat or a yield"})"),
+                                    R"({"type":"number","minimum":0,"maximum":1,"description":"Of a heartbeat or a yield"})"),
     accepted<&Settlement::checkpoint, AsBytes>(
         "checkpoint", R"({"description":"Of a heartbeat or a yield: what the next attempt is given"})"),
     accepted<&Settlement::result, AsBytes>("result", R"({"description":"Of a completion"})"),

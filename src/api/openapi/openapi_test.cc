@@ -127,7 +127,7 @@ Seen walk_usual() {
     if (route.body.empty()) continue;
     (void)world.call(route.method, target, "{");
     (void)world.call(route.method, target, "{}", "Content-Type: text/plain\r\n");
-    (void)world.call(route.method, target, std::string((1 << 20) + 1, ' '));
+    (void)world.call(route.method, target, std::string(HttpLimits().body_bytes + 1, ' '));
   }
   const std::string id = world.submit("mail", R"("priority":9)");
   (void)world.get("/v1/tasks/" + id);
@@ -137,6 +137,8 @@ Seen walk_usual() {
   (void)world.get("/v1/queues/a%20b/keys/k");
   (void)world.get("/v1/queues/none/keys/k");
   (void)world.get("/v1/queues/none");
+  (void)world.call("DELETE", "/v1/queues/none");
+  (void)world.call("DELETE", "/v1/queues/a%20b");
   (void)world.post("/v1/queues/none/pause");
   (void)world.post("/v1/queues/none/resume");
   (void)world.post("/v1/queues/a%20b/pause");
@@ -153,6 +155,7 @@ Seen walk_usual() {
   (void)world.call("DELETE", "/v1/tokens/" + text_of(token.body, "id"));
   for (const char* target : {"/scheduler/stop", "/scheduler/stop", "/scheduler/start", "/scheduler/start"})
     (void)world.post(target);
+  (void)world.call("DELETE", "/v1/queues/mail?cancel_tasks=true");
   return world.seen();
 }
 

@@ -58,6 +58,7 @@ const std::map<std::string_view, RouteCall>& route_calls() {
       {"list_queues", {kAll, "/v1/queues", 200, 200}},
       {"get_queue", {kAll, "/v1/queues/{queue}", 200, 403}},
       {"change_queue", {"admin", "/v1/queues/{queue}", 200, 403, R"({"ageing_rate":2})"}},
+      {"delete_queue", {"admin", "/v1/queues/{queue}", 409, 403}},  // tasks wait in it
       {"pause_queue", {"admin", "/v1/queues/{queue}/pause", 200, 403}},
       {"resume_queue", {"admin", "/v1/queues/{queue}/resume", 200, 403}},
       {"get_scheduler", {kAll, "/v1/scheduler", 403, 403}},

@@ -46,7 +46,8 @@ void stream_events(Api& api, const CallPtr& call) {
   if (!filter.ok()) return call->fail(filter.error());
   const std::string& node = api.parts().node;
   auto stream = std::make_shared<EventStream>(api.parts().events, api.parts().clock, node, std::move(*filter),
-                                              last_seen(*call, node));
+                                              last_seen(*call, node),
+                                              [&api, caller = call->principal] { return api.is_current(caller); });
   stream->begin([responder = call->responder] { responder.resume(); });
   call->stream({.content_type = "text/event-stream", .body = {}}, std::move(stream));
 }

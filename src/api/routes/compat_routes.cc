@@ -22,6 +22,8 @@ constexpr std::string_view kQueue = "tms";
 constexpr int kNewest = 1'000;  // tasks that GET /tasks returns, or kMaxPageBytes of them
 constexpr int kMaxPages = 32;   // pages that it reads for them
 
+constexpr ProblemKind kAway{"unavailable", 500, "The store is unavailable"};
+
 // These endpoints use 400, 404 and 500 only.
 void fail(const Call& call, const Error& error) {
   switch (error.code) {
@@ -30,6 +32,8 @@ void fail(const Call& call, const Error& error) {
       return call.fail(problem_kind("malformed"), error.message);
     case ErrorCode::kNotFound:
       return call.fail(problem_kind("not_found"), error.message);
+    case ErrorCode::kUnavailable:
+      return call.fail(kAway, error.message);
     default:
       return call.fail(problem_kind("internal"), error.message);
   }
@@ -118,10 +122,11 @@ void schedule_task(Api& api, const CallPtr& call) {
                       .start_at = task->run_at.value_or(api.parts().clock.wall_now()),
                       .recurring = task->recurring,
                       .command = command_of(task->spec)};
-  api.parts().combiner.submit({.task = std::move(*task), .new_id = view.id},
+  api.parts().combiner.submit({.task = std::move(*task), .new_id = view.id, .allowance = call->principal.allowance},
                               [&api, call, view](Result<SubmitOutcome> outcome) {
                                 if (!outcome.ok()) return fail(*call, outcome.error());
-                                if (outcome->kind == SubmitOutcome::Kind::kOverLimit) {
+                                using Kind = SubmitOutcome::Kind;
+                                if (outcome->kind == Kind::kOverLimit || outcome->kind == Kind::kOverAllowance) {
                                   return fail(*call, {ErrorCode::kOverLimit, "the limit of queues is reached"});
                                 }
                                 answer_scheduled(api, call, view);
@@ -209,9 +214,9 @@ Result<NewTask> read_schedule_request(std::string_view body) {
   fields.require("command");
   const std::string command = fields.text("command").value_or("");
   if (const auto sleep = parse_duration(command); !sleep.ok()) {
-    fields.fail("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
+    fields.fail_text("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
   } else if (*sleep > kLongestSleep) {
-    fields.fail("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
+    fields.fail_text("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
   }
   NewTask task{.queue = std::string(kQueue), .spec = spec_of(command)};
   // Some clients send an empty text for an absent value.

@@ -96,6 +96,49 @@ TEST(Audit, RefusedCallersCannotFillTheLog) {
   EXPECT_THAT(lines[11], AllOf(HasSubstr("status=401"), HasSubstr("suppressed=90")));
 }
 
+// Whatever the reason: names of queues are as long as a path may be.
+TEST(Audit, CallsThatAreRefusedForTheirContentCannotFillTheLogEither) {
+  ApiWorld world;
+  const std::string path = "/v1/queues/" + std::string(5000, 'q') + "/pause";
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(world.post(path).status, 422);
+  world.advance(1s);
+  EXPECT_EQ(world.post(path).status, 422);
+  const auto lines = lines_with(world, "audit");
+  ASSERT_THAT(lines, SizeIs(11));
+  EXPECT_THAT(lines[10], HasSubstr("suppressed=90"));
+  for (const std::string& line : lines) EXPECT_LT(line.size(), 2000U);
+}
+
+TEST(RefusalLog, IsASampleWithACountOfTheRest) {
+  ApiWorld world;
+  const std::string path = "/v1/queues/" + std::string(5000, 'q');
+  for (int i = 0; i < 150; ++i) EXPECT_EQ(world.call("GET", path, {}, kToken).status, i < kMissesPerSecond ? 401 : 429);
+  world.advance(1s);
+  EXPECT_EQ(world.call("GET", path, {}, kToken).status, 401);
+  const auto lines = lines_with(world, "a call was refused");
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0], AllOf(HasSubstr("call=get_queue"), HasSubstr("token=none"), HasSubstr("peer=127.0.0.1:"),
+                              HasSubstr("status=401"), HasSubstr("suppressed=0")));
+  EXPECT_THAT(lines[1], AllOf(HasSubstr("suppressed=149"), HasSubstr("(5011 bytes)")));
+  for (const std::string& line : lines) EXPECT_LT(line.size(), 2000U);
+}
+
+TEST(TokenGuesses, AreSlowedAndShownInMetrics) {
+  ApiWorld world;
+  const auto status = [&] { return world.call("GET", "/v1/queues", {}, kToken).status; };
+  for (int i = 0; i < kMissesPerSecond; ++i) EXPECT_EQ(status(), 401);
+  const auto slowed = world.call("GET", "/v1/queues", {}, kToken);
+  EXPECT_EQ(slowed.status, 429);
+  EXPECT_EQ(problem_of(slowed), "over_limit");
+  EXPECT_EQ(slowed.headers.at("retry-after"), "1");
+  EXPECT_EQ(world.get("/v1/queues").status, 200) << "without a token nothing is guessed";
+  const std::string figures = world.get("/metrics").body;
+  EXPECT_THAT(figures, HasSubstr("\nhorae_token_misses_total 100\n"));
+  EXPECT_THAT(figures, HasSubstr("\nhorae_token_guesses_slowed_total 1\n"));
+  world.advance(1s);
+  EXPECT_EQ(status(), 401);
+}
+
 TEST(RateLimit, AClientOverItsRateLimitGetsRetryAfter) {
   ApiWorld world;
   world.caller() = Principal{.token_id = "t-9", .name = "nine", .role = Role::kRead};

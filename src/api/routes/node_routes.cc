@@ -8,7 +8,6 @@
 #include "api/openapi/openapi.h"
 #include "api/routes/routes.h"
 #include "base/version.h"
-#include "observe/queue_gauges.h"
 
 namespace horae {
 namespace {
@@ -38,7 +37,7 @@ void get_metrics(Api& api, const CallPtr& call) {
   api.read(call, [&api, call] {
     const auto queues = api.parts().queues.queues();
     Metrics& metrics = api.parts().metrics;
-    if (queues.ok()) publish_queues(metrics, *queues);
+    if (queues.ok()) api.queue_gauges().publish(*queues);
     metrics.gauge({"horae_store_up", "1 while the store answers"}).set(queues.ok() ? 1 : 0);
     call->answer({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text()});
   });

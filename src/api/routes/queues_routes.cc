@@ -9,6 +9,7 @@
 #include "api/json/bodies.h"
 #include "api/json/json_writer.h"
 #include "api/json/task_json.h"
+#include "api/routes/queue_removal.h"
 #include "api/routes/routes.h"
 
 namespace horae {
@@ -50,7 +51,7 @@ void get_queue(Api& api, const CallPtr& call) {
 // What a change does to a queue that does not exist.
 enum class MissingQueue { kCreate, kRefuse };
 
-// Queues are never removed, so one that exists now can be changed later.
+// A queue that ends between this look and the change is made again, with the changed settings.
 Result<void> check_exists(QueueStore& queues, std::string_view queue) {
   const auto list = queues.queues();
   if (!list.ok()) return list.error();
@@ -238,6 +239,20 @@ std::vector<Route> queue_routes() {
        .body = "QueueChange",
        .answers = change_answers,
        .handle = change_queue},
+      {.method = "DELETE",
+       .pattern = "/v1/queues/{queue}",
+       .name = "delete_queue",
+       .tag = "queues",
+       .summary = "Delete a queue with its settings and its finished tasks; a later task creates it anew",
+       .access = Access::kAdmin,
+       .parameters = {{"cancel_tasks", R"({"type":"boolean","default":false})",
+                       "Whether tasks that wait or run are cancelled first; without it they make the call fail"}},
+       .answers = {{200, "The queue is deleted", "QueueRemoval"},
+                   {404, "There is no such queue"},
+                   {409, "Tasks wait or run in it"},
+                   {422, "The queue's name is not allowed"},
+                   {503, "The store is unavailable, or tasks keep coming; repeat the call"}},
+       .handle = delete_queue},
       {.method = "POST",
        .pattern = "/v1/queues/{queue}/pause",
        .name = "pause_queue",

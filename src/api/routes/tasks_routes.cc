@@ -37,11 +37,13 @@ void submit_task(Api& api, const CallPtr& call) {
   auto task = read_new_task(call->request.body);
   if (!task.ok()) return call->fail(task.error());
   if (auto allowed = call->check_scope(task->queue); !allowed.ok()) return call->fail(allowed.error());
-  Submission submission{.task = std::move(*task), .new_id = api.parts().ids.next()};
+  Submission submission{
+      .task = std::move(*task), .new_id = api.parts().ids.next(), .allowance = call->principal.allowance};
   // Keeps only the fields that a refusal needs: the spec may be large.
   auto refusal = std::make_shared<Submission>(Submission{
       .task = {.id = submission.task.id, .key = submission.task.key, .queue = submission.task.queue, .spec = {}},
-      .new_id = submission.new_id});
+      .new_id = submission.new_id,
+      .allowance = submission.allowance});
   api.parts().combiner.submit(std::move(submission), [call, refusal](Result<SubmitOutcome> outcome) {
     call->run([&] {
       if (!outcome.ok()) return call->fail(outcome.error());
@@ -74,8 +76,13 @@ void submit_tasks(Api& api, const CallPtr& call) {
     if (task.ok()) {
       if (auto allowed = call->check_scope(task->queue); !allowed.ok()) task = allowed.error();
     }
-    batch->answer.add(task.ok() ? std::nullopt : std::optional(task.error()));
-    if (task.ok()) batch->submissions.push_back({.task = std::move(*task), .new_id = api.parts().ids.next()});
+    if (!task.ok()) {
+      batch->answer.add_rejected(task.error(), id_in(item));
+      continue;
+    }
+    batch->answer.add_taken();
+    batch->submissions.push_back(
+        {.task = std::move(*task), .new_id = api.parts().ids.next(), .allowance = call->principal.allowance});
   }
   auto submissions = batch->submissions;
   api.parts().combiner.submit(std::move(submissions),
@@ -177,8 +184,12 @@ void cancel_tasks(Api& api, const CallPtr& call) {
   auto batch = std::make_shared<CancelBatch>();
   for (const std::string_view item : *items) {
     const auto id = read_task_id(item);
-    batch->answer.add(id.ok() ? std::nullopt : std::optional(id.error()));
-    if (id.ok()) batch->wishes.push_back({.id = *id, .reason = *reason, .scope = call->principal.scope});
+    if (!id.ok()) {
+      batch->answer.add_rejected(id.error(), {});
+      continue;
+    }
+    batch->answer.add_taken();
+    batch->wishes.push_back({.id = *id, .reason = *reason, .scope = call->principal.scope});
   }
   auto wishes = batch->wishes;
   api.parts().combiner.cancel(std::move(wishes), [call, batch](const auto& outcomes) {

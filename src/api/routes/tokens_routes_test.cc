@@ -30,7 +30,7 @@ TEST(TokenRoutes, CreatesATokenAndShowsItsSecretOnce) {
   EXPECT_EQ(text_of(made.body, "name"), "build");
   EXPECT_EQ(text_of(made.body, "role"), "submit");
   EXPECT_EQ(member(made.body, "queues"), R"(["mail.*","x"])");
-  const std::string secret = text_of(made.body, "token");
+  const std::string secret = text_of(made.body, "secret");
 
   const auto listed = world.get("/v1/tokens");
   ASSERT_EQ(listed.status, 200);
@@ -39,7 +39,7 @@ TEST(TokenRoutes, CreatesATokenAndShowsItsSecretOnce) {
   EXPECT_EQ(text_of(tokens[0], "id"), id);
   EXPECT_EQ(member(tokens[0], "created_at"), member(made.body, "created_at"));
   EXPECT_THAT(listed.body, Not(HasSubstr(secret)));
-  EXPECT_EQ(member(tokens[0], "token"), "");
+  EXPECT_EQ(member(tokens[0], "secret"), "");
 }
 
 TEST(TokenRoutes, TheSecretAuthenticates) {
@@ -47,7 +47,7 @@ TEST(TokenRoutes, TheSecretAuthenticates) {
   const auto made = world.post("/v1/tokens", kWish);
   TokenBook book;
   ASSERT_TRUE(book.refresh(world.store().tokens()).ok());
-  const auto principal = book.find(text_of(made.body, "token"));
+  const auto principal = book.find(text_of(made.body, "secret"));
   ASSERT_TRUE(principal);
   EXPECT_EQ(principal->token_id, text_of(made.body, "id"));
   EXPECT_EQ(principal->role, Role::kSubmit);

@@ -1,10 +1,12 @@
-// /v1/workers, /v1/claim, /v1/settle: calls of workers.
+// /v1/workers, /v1/claim, /v1/settle, /v1/exchange: calls of workers.
 
 #include <memory>
+#include <span>
 
 #include "api/api.h"
 #include "api/json/batch_answer.h"
 #include "api/json/bodies.h"
+#include "api/json/claim_answer.h"
 #include "api/json/json_writer.h"
 #include "api/json/task_json.h"
 #include "api/routes/routes.h"
@@ -41,6 +43,27 @@ struct SettleBatch {
   BatchAnswer answer;
 };
 
+// Reads the items of a batch and returns those that go to the store.
+std::vector<Settlement> read_settlements(const Api& api, const Call& call, std::span<const std::string_view> items,
+                                         std::string_view owner, SettleBatch& batch) {
+  std::vector<Settlement> settlements;
+  settlements.reserve(items.size());
+  for (const std::string_view item : items) {
+    auto settlement = read_settlement(item, owner);
+    if (!settlement.ok()) {
+      batch.answer.add_rejected(settlement.error(), id_in(item));
+      continue;
+    }
+    batch.answer.add_taken();
+    settlement->chance = api.parts().random.unit();
+    settlement->scope = call.principal.scope;
+    batch.settlements.push_back(
+        {.event = settlement->event, .id = settlement->id, .attempt = settlement->attempt, .owner = settlement->owner});
+    settlements.push_back(std::move(*settlement));
+  }
+  return settlements;
+}
+
 void append_settle_outcome(std::string& out, const Settlement& settlement, const Result<SettleOutcome>& outcome) {
   if (outcome.ok()) return append_settled(out, settlement, *outcome);
   append_failed_item(out, to_string(settlement.id), problem_kind(outcome.error().code), outcome.error().message);
@@ -50,17 +73,7 @@ void settle_tasks(Api& api, const CallPtr& call) {
   const auto items = read_batch(call->request.body, "settlements");
   if (!items.ok()) return call->fail(items.error());
   auto batch = std::make_shared<SettleBatch>();
-  std::vector<Settlement> settlements;
-  for (const std::string_view item : *items) {
-    auto settlement = read_settlement(item);
-    batch->answer.add(settlement.ok() ? std::nullopt : std::optional(settlement.error()));
-    if (!settlement.ok()) continue;
-    settlement->chance = api.parts().random.unit();
-    settlement->scope = call->principal.scope;
-    batch->settlements.push_back(
-        {.event = settlement->event, .id = settlement->id, .attempt = settlement->attempt, .owner = settlement->owner});
-    settlements.push_back(std::move(*settlement));
-  }
+  std::vector<Settlement> settlements = read_settlements(api, *call, *items, {}, *batch);
   api.parts().combiner.settle(std::move(settlements),
                               [call, batch](const std::vector<Result<SettleOutcome>>& outcomes) {
                                 call->run([&] {
@@ -70,6 +83,52 @@ void settle_tasks(Api& api, const CallPtr& call) {
                                   }));
                                 });
                               });
+}
+
+// ---- Both in one call ----
+
+void append_settle_outcomes(JsonObject& object, const SettleBatch& batch,
+                            const std::vector<Result<SettleOutcome>>& outcomes) {
+  if (batch.answer.empty()) return;
+  batch.answer.write(object, [&](std::string& out, std::size_t index) {
+    append_settle_outcome(out, batch.settlements[index], outcomes[index]);
+  });
+}
+
+// The token may hold tasks of queues that the caller's access token does not cover: see Api::deliver_once().
+void answer_exchange(const Call& call, const SettleBatch& batch, Exchanged exchanged) {
+  if (const auto failure = common_failure(exchanged.settled)) return call.fail(*failure);
+  if (!exchanged.leased.ok()) return call.fail(exchanged.leased.error());
+  std::vector<LeasedTask>& held = *exchanged.leased;
+  std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
+  const std::vector<LeasedTask> rest = take_surplus(held);
+  std::string json;
+  JsonObject object(json);
+  append_settle_outcomes(object, batch, exchanged.settled);
+  write_leased_tasks(object, held, rest);
+  object.end();
+  call.answer(200, std::move(json));
+}
+
+// The whole body is checked before anything is done. The same body may be sent again after a lost answer: settlements
+// are repeated, and the token of the claim gives what it got.
+void exchange(Api& api, const CallPtr& call) {
+  auto body = read_exchange(call->request.body);
+  if (!body.ok()) return call->fail(body.error());
+  for (const std::string& queue : body->claim ? body->claim->wish.queues : std::vector<std::string>()) {
+    if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
+  }
+  if (body->settlements.empty() && body->claim->wait > Duration::zero()) return api.wait_for_tasks(call, *body->claim);
+  auto batch = std::make_shared<SettleBatch>();
+  std::vector<Settlement> settlements = read_settlements(api, *call, body->settlements, body->owner, *batch);
+  if (body->claim) {
+    return api.parts().combiner.exchange(
+        std::move(settlements), std::move(body->claim->wish),
+        [call, batch](Exchanged exchanged) { answer_exchange(*call, *batch, std::move(exchanged)); });
+  }
+  api.parts().combiner.settle(std::move(settlements), [call, batch](std::vector<Result<SettleOutcome>> outcomes) {
+    answer_exchange(*call, *batch, {.settled = std::move(outcomes)});
+  });
 }
 
 }  // namespace
@@ -115,6 +174,20 @@ std::vector<Route> worker_routes() {
                    {429, "Too many calls are in progress"},
                    {503, "The store is unavailable; repeat the same settlements"}},
        .handle = settle_tasks},
+      {.method = "POST",
+       .pattern = "/v1/exchange",
+       .name = "exchange",
+       .tag = "workers",
+       .summary =
+           "Settle attempts and claim the next tasks in one call and one commit. It waits for tasks only if it settles "
+           "nothing. After a lost answer, send the same body again",
+       .access = Access::kWork,
+       .body = "Exchange",
+       .answers = {{200, "The outcomes and the tasks", "Exchanged"},
+                   {422, "A value is not allowed; nothing was done"},
+                   {429, "Too many calls are in progress"},
+                   {503, "The store is unavailable; repeat the same body"}},
+       .handle = exchange},
   };
 }
 

@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/quote.h"
 #include "cli/client/replies.h"
+#include "http/problem.h"
 
 namespace horae::cli {
 namespace {
@@ -51,6 +52,13 @@ bool is_misuse(ErrorCode code) { return code == ErrorCode::kMalformed || code ==
 
 void print_error(const Context& context, std::string_view command, const Error& error) {
   context.console.err << fmt::format("horae {}: {}\n", command, printable(error.message));
+}
+
+// With --json, for programs: the problem document of the node, or else one that says the same as `error`.
+void print_problem(const Context& context, const ClientOptions& options, std::string document, const Error& error) {
+  if (!options.json) return;
+  if (document.empty()) append_problem(document, {.kind = problem_kind(error.code), .detail = error.message});
+  context.console.out << document << '\n';
 }
 
 // Whether a word ends here: the name of a field is followed by its value or a colon.
@@ -114,8 +122,16 @@ NodeClient::NodeClient(NodeAddress address)
 Result<NodeClient> NodeClient::open(const Context& context, const ClientOptions& options) {
   const auto timeout = parse_duration(options.timeout);
   if (!timeout.ok()) return Error{ErrorCode::kMalformed, "--timeout: " + timeout.error().message};
-  const std::string node = flag_or_variable(context, options.node, kNodeVariable);
-  return NodeClient({.url = node.empty() ? std::string(kDefaultNode) : node,
+  if (*timeout <= Duration::zero()) {
+    return Error{ErrorCode::kMalformed, fmt::format("--timeout {}: give a time above 0s", options.timeout)};
+  }
+  const std::string named = flag_or_variable(context, options.node, kNodeVariable);
+  const std::string node = with_scheme(named.empty() ? std::string(kDefaultNode) : named);
+  if (!options.ca.empty() && !node.starts_with("https://")) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("--ca {}: {} is called without TLS; write https:// in --node", options.ca, node)};
+  }
+  return NodeClient({.url = node,
                      .timeout = *timeout,
                      .token = flag_or_variable(context, options.token, kTokenVariable),
                      .ca_file = flag_or_variable(context, options.ca, kCaVariable)});
@@ -155,27 +171,31 @@ Result<std::string> in_flags(Result<std::string> reply, std::span<const FlagOfFi
   return Error{reply.error().code, with_flags(reply.error().message, flags)};
 }
 
-int fail(const Context& context, std::string_view command, const Error& error) {
+int fail(const Context& context, std::string_view command, const ClientOptions& options, const Error& error) {
   print_error(context, command, error);
+  print_problem(context, options, {}, error);
   return error.retryable() ? kTryAgain : kFailed;
 }
 
 int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
          const Error& error) {
-  if (options.json && !client.problem().empty()) context.console.out << client.problem() << '\n';
-  const bool is_from_node = !client.problem().empty();
-  return is_from_node && is_misuse(error.code) ? misuse(context, command, error) : fail(context, command, error);
+  if (client.problem().empty()) return fail(context, command, options, error);
+  print_error(context, command, error);
+  print_problem(context, options, client.problem(), error);
+  if (is_misuse(error.code)) return kMisused;
+  return error.retryable() ? kTryAgain : kFailed;
 }
 
-int misuse(const Context& context, std::string_view command, const Error& error) {
+int misuse(const Context& context, std::string_view command, const ClientOptions& options, const Error& error) {
   print_error(context, command, error);
+  print_problem(context, options, {}, error);
   return kMisused;
 }
 
 int run_call(const Context& context, std::string_view command, const ClientOptions& options, const Call& call,
              Show show) {
   auto client = NodeClient::open(context, options);
-  if (!client.ok()) return misuse(context, command, client.error());
+  if (!client.ok()) return misuse(context, command, options, client.error());
   const auto reply = call(*client);
   if (!reply.ok()) return fail(context, command, options, *client, reply.error());
   return show_reply(context, command, options, *reply, show);
@@ -190,7 +210,7 @@ int show_reply(const Context& context, std::string_view command, const ClientOpt
     return shown.ok() ? *shown : kDone;
   }
   const auto shown = show(context.console, reply);
-  return shown.ok() ? *shown : fail(context, command, shown.error());
+  return shown.ok() ? *shown : fail(context, command, options, shown.error());
 }
 
 }  // namespace horae::cli

@@ -40,7 +40,8 @@ class NodeClient {
  public:
   explicit NodeClient(NodeAddress address);
 
-  // From the options, else the environment, else the defaults. kMalformed if the timeout is invalid.
+  // From the options, else the environment, else the defaults. kMalformed if the timeout is invalid or zero, or --ca is
+  // given for a node that is called without TLS.
   static Result<NodeClient> open(const Context& context, const ClientOptions& options);
 
   // The body of a successful response; else the detail of the node's problem document, or why there was no response.
@@ -81,14 +82,18 @@ struct FlagOfField {
 // Passes a reply through; in the message of a refusal (400, 413, 422) it replaces names of fields by flags.
 Result<std::string> in_flags(Result<std::string> reply, std::span<const FlagOfField> flags);
 
-// Prints a failure on `err` and returns the exit code, which is kMisused also if the node finds the command line
-// invalid (400, 413, 422). With --json, prints the node's problem document on `out`.
-int fail(const Context& context, std::string_view command, const Error& error);
+// Each prints a failure on `err` and returns the exit code. With --json it also prints a problem document on `out`: the
+// node's, or else one of its own.
+
+// kFailed, or kTryAgain.
+int fail(const Context& context, std::string_view command, const ClientOptions& options, const Error& error);
+
+// The same after a call of `client`; kMisused if the node finds the command line invalid (400, 413, 422).
 int fail(const Context& context, std::string_view command, const ClientOptions& options, const NodeClient& client,
          const Error& error);
 
-// Prints on `err` why the command line is invalid and returns kMisused. Nothing has been tried yet.
-int misuse(const Context& context, std::string_view command, const Error& error);
+// kMisused: the command line is invalid, and nothing has been tried yet.
+int misuse(const Context& context, std::string_view command, const ClientOptions& options, const Error& error);
 
 // Runs a command that is a single call: opens the client, calls the node and shows the reply. With --json it prints the
 // exact bytes of the reply, and `show` only determines the exit code.

@@ -1,5 +1,6 @@
 // Client commands against a server with scripted responses, and their exit codes.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -186,7 +187,7 @@ TEST_F(ClientTest, ListsNodes) {
   const auto printed = terminal_.type({"node", "list"});
   EXPECT_EQ(printed.exit_code, kDone) << printed.err;
   EXPECT_THAT(requests(), ElementsAre("GET /v1/nodes"));
-  for (const char* text : {"NODE", "LAST SEEN", "worker-1", "http://a:1", "0.1.0", "S", "L", "worker-2", "0.2.0"}) {
+  for (const char* text : {"NODE", "STATE", "worker-1", "http://a:1", "0.1.0", "S", "worker-2", "0.2.0"}) {
     EXPECT_THAT(printed.out, HasSubstr(text));
   }
 }
@@ -230,8 +231,43 @@ TEST_F(ClientTest, WatchExitsWithThreeUnlessTheTaskCompleted) {
 TEST_F(ClientTest, WatchHasALimit) {
   respond({{.body = task("running")}});
   const auto printed = terminal_.type({"task", "watch", kId, "--wait-limit", "1ms"});
-  EXPECT_EQ(printed.exit_code, kNotCompleted);
+  EXPECT_EQ(printed.exit_code, kStillWaiting);
   EXPECT_THAT(printed.err, HasSubstr("has not ended within 1ms"));
+  EXPECT_EQ(terminal_.type({"task", "watch", kId, "--wait-limit", "1ms", "--json"}).out, task("running") + "\n");
+}
+
+// ---- Failures for programs ----
+
+TEST_F(ClientTest, WithJsonEachFailureIsAProblemDocument) {
+  respond({problem(404, "there is no such task")});
+  EXPECT_THAT(terminal_.type({"task", "get", kId, "--json"}).out, HasSubstr("there is no such task"));
+  const auto unreachable = terminal_.type({"queue", "list", "--json", "--node", "127.0.0.1:1", "--timeout", "1s"});
+  EXPECT_EQ(unreachable.exit_code, kTryAgain);
+  EXPECT_THAT(unreachable.out, AllOf(HasSubstr("urn:horae:problem:unavailable"), HasSubstr("127.0.0.1:1")));
+  const auto misused = terminal_.type({"task", "watch", kId, "--wait-limit", "x", "--json"});
+  EXPECT_EQ(misused.exit_code, kMisused);
+  EXPECT_THAT(misused.out, AllOf(HasSubstr("urn:horae:problem:malformed"), HasSubstr("--wait-limit")));
+}
+
+TEST_F(ClientTest, RefusesFlagsThatWouldHaveNoEffect) {
+  const auto timeout = terminal_.type({"queue", "list", "--timeout", "0s"});
+  EXPECT_EQ(timeout.exit_code, kMisused);
+  EXPECT_THAT(timeout.err, HasSubstr("--timeout 0s: give a time above 0s"));
+  const auto ca = terminal_.type({"queue", "list", "--ca", "ca.pem"});
+  EXPECT_EQ(ca.exit_code, kMisused);
+  EXPECT_THAT(ca.err, HasSubstr("is called without TLS; write https:// in --node"));
+}
+
+TEST_F(ClientTest, NodeListSaysWhichNodesAreSilent) {
+  const auto node = [](const char* id, const char* seen) {
+    return fmt::format(R"({{"id":"{}","address":"","version":"1","started_at":"2026-11-19T03:00:00Z","last_seen":"{}"}})",
+                       id, seen);
+  };
+  respond({{.body = R"({"nodes":[)" + node("worker-1", "2026-11-19T03:59:22Z") + "," +
+                    node("worker-2", "2026-11-19T04:00:00Z") + "]}"}});
+  const std::string out = terminal_.type({"node", "list"}).out;
+  EXPECT_THAT(out, ::testing::ContainsRegex("worker-1.*silent for 38 s"));
+  EXPECT_THAT(out, ::testing::ContainsRegex("worker-2.*alive"));
 }
 
 TEST_F(ClientTest, WatchRetriesWhileTheNodeIsUnavailable) {

@@ -218,6 +218,15 @@ Result<std::vector<QueueReply>> read_queues(std::string_view json) {
   return finish(reader, "list of queues", std::move(*queues));
 }
 
+Result<QueueRemovalReply> read_queue_removal(std::string_view json) {
+  Reader reader(json, {"name", "cancelled", "purged"});
+  reader.require("name");
+  return finish(
+      reader, "deleted queue",
+      QueueRemovalReply{
+          .name = reader.word("name"), .cancelled = reader.count("cancelled"), .purged = reader.count("purged")});
+}
+
 Result<SchedulerReply> read_scheduler(std::string_view json) {
   Reader reader(json, {"running", "changed", "slots", "backlog", "waiting_workers"});
   reader.require("running");
@@ -234,7 +243,7 @@ Result<SchedulerReply> read_scheduler(std::string_view json) {
 }
 
 Result<TokenReply> read_token(std::string_view json) {
-  Reader reader(json, {"id", "name", "role", "queues", "created_at", "token"});
+  Reader reader(json, {"id", "name", "role", "queues", "created_at", "secret"});
   for (const std::string_view name : {"id", "name", "role", "queues"}) reader.require(name);
   return finish(reader, "token",
                 TokenReply{.id = reader.word("id"),
@@ -242,7 +251,7 @@ Result<TokenReply> read_token(std::string_view json) {
                            .role = reader.word("role"),
                            .queues = reader.texts("queues").value_or(std::vector<std::string>()),
                            .created_at = reader.word("created_at"),
-                           .secret = reader.word("token")});
+                           .secret = reader.word("secret")});
 }
 
 Result<std::vector<TokenReply>> read_tokens(std::string_view json) {

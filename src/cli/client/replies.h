@@ -105,6 +105,12 @@ struct QueueReply {
 Result<QueueReply> read_queue(std::string_view json);  // counts are 0 in the answer to a change
 Result<std::vector<QueueReply>> read_queues(std::string_view json);
 
+struct QueueRemovalReply {
+  std::string name;
+  std::int64_t cancelled = 0;
+  std::int64_t purged = 0;
+};
+
 struct SchedulerReply {
   struct Work {  // a slot and its task, or a task that waits for a slot
     std::int64_t level = 0;
@@ -121,6 +127,7 @@ struct SchedulerReply {
   std::vector<Work> backlog;
   std::int64_t waiting_workers = 0;
 };
+Result<QueueRemovalReply> read_queue_removal(std::string_view json);
 Result<SchedulerReply> read_scheduler(std::string_view json);
 
 struct TokenReply {

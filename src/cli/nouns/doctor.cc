@@ -68,7 +68,7 @@ std::vector<Finding> examine(const Context& context, const DoctorFlags& flags, N
 
 int run_doctor(const Context& context, const DoctorFlags& flags) {
   auto client = NodeClient::open(context, flags.client);
-  if (!client.ok()) return misuse(context, "doctor", client.error());
+  if (!client.ok()) return misuse(context, "doctor", flags.client, client.error());
   const auto findings = examine(context, flags, *client);
   if (flags.client.json) {
     print_json(context.console, findings);

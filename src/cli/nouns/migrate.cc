@@ -25,7 +25,7 @@ Result<std::string> store_of(const Context& context, const ConfigFlags& flags) {
 
 int run_migrate(const Context& context, const MigrateFlags& flags) {
   const auto store = store_of(context, flags.config);
-  if (!store.ok()) return report(context, "migrate", store.error());
+  if (!store.ok()) return report_misuse(context, "migrate", store.error());
   return report(context, "migrate", migrate_store(*store, flags.options, context.console.out));
 }
 

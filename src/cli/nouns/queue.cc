@@ -1,4 +1,4 @@
-// horae queue list, pause, resume, set.
+// horae queue list, pause, resume, set, delete.
 
 #include <fmt/format.h>
 
@@ -22,6 +22,7 @@ struct QueueFlags {
   std::optional<std::int64_t> ageing_rate;
   std::optional<std::string> retention;
   bool create = false;
+  bool cancel_tasks = false;
 };
 
 constexpr std::array kQueueFlags = {FlagOfField{"queue", "QUEUE"}, FlagOfField{"ageing_rate", "--ageing-rate"},
@@ -72,6 +73,14 @@ Result<int> show_settings(const Console& console, const std::string& reply) {
   if (!queue.ok()) return queue.error();
   console.out << fmt::format("queue {}: {}, ageing rate {}, retention {}\n", printable(queue->name),
                              queue->paused ? "paused" : "open", queue->ageing_rate, printable(queue->retention));
+  return kDone;
+}
+
+Result<int> show_removal(const Console& console, const std::string& reply) {
+  const auto removal = read_queue_removal(reply);
+  if (!removal.ok()) return removal.error();
+  console.out << fmt::format("queue {} is deleted: {} tasks cancelled, {} finished tasks removed\n",
+                             printable(removal->name), removal->cancelled, removal->purged);
   return kDone;
 }
 
@@ -151,6 +160,22 @@ void add_set(CLI::App& noun, Context& context) {
   set_action(command, context, flags, run_set);
 }
 
+void add_delete(CLI::App& noun, Context& context) {
+  CLI::App& command = add_verb(noun, "delete", "Delete a queue with its settings and its finished tasks",
+                               "  horae queue delete mail\n  horae queue delete mail --cancel-tasks");
+  const auto flags = std::make_shared<QueueFlags>();
+  command.add_option("QUEUE", flags->queue, "Name of the queue")->required()->type_name("");
+  command.add_flag("--cancel-tasks", flags->cancel_tasks,
+                   "Cancel the tasks that wait or run in it first; without this they make the command fail");
+  add_client_options(command, flags->client);
+  set_action(command, context, flags, [](const Context& environment, const QueueFlags& given) {
+    const std::string path = path_of(given, given.cancel_tasks ? "?cancel_tasks=true" : "");
+    return run_call(
+        environment, "queue delete", given.client,
+        [&](NodeClient& node) { return in_flags(node.remove(path), kQueueFlags); }, show_removal);
+  });
+}
+
 }  // namespace
 
 void add_queue_commands(CLI::App& app, Context& context) {
@@ -159,6 +184,7 @@ void add_queue_commands(CLI::App& app, Context& context) {
   add_pause(noun, context);
   add_switch(noun, context, "resume", "Hand out a queue's tasks again", std::make_shared<QueueFlags>());
   add_set(noun, context);
+  add_delete(noun, context);
 }
 
 }  // namespace horae::cli

@@ -19,7 +19,7 @@ struct ServeFlags {
 
 int run_serve(const Context& context, const ServeFlags& flags) {
   const auto config = load_config(flags.config, context);
-  if (!config.ok()) return report(context, "serve", config.error());
+  if (!config.ok()) return report_misuse(context, "serve", config.error());
   if (flags.print_config) {
     context.console.out << print_config(*config);
     return kDone;

@@ -113,7 +113,11 @@ Result<void> check_flags(const SubmitFlags& flags) {
   return {};
 }
 
-int misuse(const Context& context, const Error& error) { return misuse(context, "task submit", error); }
+constexpr std::string_view kCommand = "task submit";
+
+int misuse(const Context& context, const SubmitFlags& flags, const Error& error) {
+  return misuse(context, kCommand, flags.client, error);
+}
 
 // Appends how to repeat a failed submit. If the reply was lost, the task may have been stored; submitting it again
 // under the same key or id is idempotent. With --in, a repetition computes another time and so is another request,
@@ -151,30 +155,30 @@ Result<int> show_submitted(const Console& console, const std::string& reply) {
 }
 
 int run_submit(const Context& context, const SubmitFlags& flags) {
-  if (const auto checked = check_flags(flags); !checked.ok()) return misuse(context, checked.error());
+  if (const auto checked = check_flags(flags); !checked.ok()) return misuse(context, flags, checked.error());
   const std::string id = id_of(context, flags.task);
   const Instant now = context.clock.wall_now();
   const auto body = submit_body(flags.task, id, now, context.console.in);
-  if (!body.ok()) return misuse(context, body.error());
+  if (!body.ok()) return misuse(context, flags, body.error());
   const auto limit = parse_duration(flags.wait_limit.value_or("0s"));
-  if (!limit.ok()) return misuse(context, bad("--wait-limit: " + limit.error().message));
+  if (!limit.ok()) return misuse(context, flags, bad("--wait-limit: " + limit.error().message));
   auto client = NodeClient::open(context, flags.client);
-  if (!client.ok()) return misuse(context, client.error());
+  if (!client.ok()) return misuse(context, flags, client.error());
 
   const auto reply = in_flags(client->post("/v1/tasks", *body), fields_of(flags.task));
   if (!reply.ok()) {
     const auto at = run_at(flags.task, now);
-    return fail(context, "task submit", flags.client, *client, with_retry_hint(reply.error(), flags.task, id, *at));
+    return fail(context, kCommand, flags.client, *client, with_retry_hint(reply.error(), flags.task, id, *at));
   }
   if (flags.client.json && !flags.wait) context.console.out << *reply << '\n';
   if (!flags.client.json) {
     const auto shown = show_submitted(context.console, *reply);
-    if (!shown.ok()) return fail(context, "task submit", shown.error());
+    if (!shown.ok()) return fail(context, kCommand, flags.client, shown.error());
   }
   if (!flags.wait) return kDone;
   const auto submitted = read_submitted(*reply);
-  if (!submitted.ok()) return fail(context, "task submit", submitted.error());
-  return watch_task(context, "task submit", *client,
+  if (!submitted.ok()) return fail(context, kCommand, flags.client, submitted.error());
+  return watch_task(context, kCommand, *client,
                     {.id = submitted->id,
                      .limit = flags.wait_limit ? std::optional(*limit) : std::nullopt,
                      .json = flags.client.json});
@@ -237,7 +241,7 @@ void add_submit(CLI::App& noun, Context& context) {
   const auto flags = std::make_shared<SubmitFlags>();
   add_task_flags(command, flags->task);
   command.add_flag("--wait", flags->wait, "Wait until it ends; exit with 3 unless it completed");
-  command.add_option("--wait-limit", flags->wait_limit, "With --wait: maximum time to wait; then exit with 3")
+  command.add_option("--wait-limit", flags->wait_limit, "With --wait: maximum time to wait; then exit with 5")
       ->type_name("DURATION");
   add_client_options(command, flags->client);
   set_action(command, context, flags, run_submit);

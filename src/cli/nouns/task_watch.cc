@@ -109,7 +109,7 @@ class Watcher {
     if (reply.ok()) {
       last_reply_ = now;
       const auto task = read_task(*reply);
-      if (!task.ok()) return end(fail(context_, command_, task.error()));
+      if (!task.ok()) return end(fail(context_, command_, {.json = options_.json}, task.error()));
       if (task->has_ended()) {
         status_line_.clear();
         return end(print_end(context_.console, options_, *task, *reply));
@@ -121,15 +121,16 @@ class Watcher {
     } else {
       status_line_.show_note("the node is unavailable; retrying");
     }
-    return options_.limit && now - start_ >= *options_.limit && give_up();
+    return options_.limit && now - start_ >= *options_.limit && give_up(reply);
   }
 
-  bool give_up() {
+  bool give_up(const Result<std::string>& reply) {
     status_line_.clear();
+    if (options_.json && reply.ok()) context_.console.out << *reply << '\n';
     context_.console.err << fmt::format(
         "horae {}: task {} has not ended within {} and continues; to wait again: horae task watch {}\n", command_,
         options_.id, format_duration(*options_.limit), options_.id);
-    return end(kNotCompleted);
+    return end(kStillWaiting);
   }
 
   bool end(int exit_code) {
@@ -177,9 +178,9 @@ int run_watch(const Context& context, const WatchFlags& flags) {
   const auto limit = parse_duration(flags.limit.value_or("0s"));
   auto client = NodeClient::open(context, flags.client);
   if (!limit.ok()) {
-    return misuse(context, "task watch", {limit.error().code, "--wait-limit: " + limit.error().message});
+    return misuse(context, "task watch", flags.client, {limit.error().code, "--wait-limit: " + limit.error().message});
   }
-  if (!client.ok()) return misuse(context, "task watch", client.error());
+  if (!client.ok()) return misuse(context, "task watch", flags.client, client.error());
   return watch_task(context, "task watch", *client,
                     {.id = escape_url(flags.id),
                      .limit = flags.limit ? std::optional(*limit) : std::nullopt,
@@ -197,7 +198,7 @@ void add_watch(CLI::App& noun, Context& context) {
                                "  horae task watch 0190f7c2-0a1b-7c3d-8e4f-0123456789ab --wait-limit 10m");
   const auto flags = std::make_shared<WatchFlags>();
   command.add_option("ID", flags->id, "Id of the task")->required()->type_name("");
-  command.add_option("--wait-limit", flags->limit, "Maximum time to wait; then exit with 3")->type_name("DURATION");
+  command.add_option("--wait-limit", flags->limit, "Maximum time to wait; then exit with 5")->type_name("DURATION");
   add_client_options(command, flags->client);
   set_action(command, context, flags, run_watch);
 }

@@ -20,7 +20,8 @@ struct WatchOptions {
 
 // Follows the node's events until the task has ended (a recurring one never does). Shows the progress on `err`: as a
 // bar that is redrawn on a terminal, else as a line for each change. Retries for a while if the node is unavailable.
-// Returns the exit code: kDone if the task completed, kNotCompleted if it did not, or not in time.
+// Returns the exit code: kDone if the task completed, kNotCompleted if it did not, kStillWaiting if the
+// limit has passed.
 int watch_task(const Context& context, std::string_view command, NodeClient& client, const WatchOptions& options);
 
 // "[#####---------------]  25 %  running on worker-7, attempt 1, 25 %", with a bar of `width` columns.

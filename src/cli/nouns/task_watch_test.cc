@@ -43,7 +43,8 @@ class NodeWithEvents {
   void handle(const HttpRequest& request, const Responder& responder) {
     if (request.method == "POST") {
       return responder.answer(
-          {.status = 201, .body = std::string(R"({"id":")") + kWatchedId + R"(","state":"ready","outcome":"created"})"});
+          {.status = 201,
+           .body = std::string(R"({"id":")") + kWatchedId + R"(","state":"ready","outcome":"created"})"});
     }
     if (request.path == "/v1/events") return begin_stream(request, responder);
     responder.answer({.body = task()});
@@ -63,8 +64,8 @@ class NodeWithEvents {
       is_due_ = true;
       reader_->resume();
     }
-    return std::string(R"({"id":")") + kWatchedId + R"(","queue":"mail","state":")" + (is_sent_ ? "completed" : "running") +
-           R"(","attempt":1})";
+    return std::string(R"({"id":")") + kWatchedId + R"(","queue":"mail","state":")" +
+           (is_sent_ ? "completed" : "running") + R"(","attempt":1})";
   }
 
   // First a comment, as a node sends it to keep the connection alive; then the event.

@@ -44,10 +44,8 @@ struct TokenCommand {
   std::function<Result<void>()> check = [] { return Result<void>(); };  // without a node: the checks that it would do
 };
 
-Result<std::string> call_offline(const Context& context, const TokenFlags& flags, const StoreCall& call) {
-  const auto config = load_config(flags.config, context);
-  if (!config.ok()) return config.error();
-  const auto store = open_store(config->store, context.clock, config->postgres);
+Result<std::string> call_offline(const Context& context, const Config& config, const StoreCall& call) {
+  const auto store = open_store(config.store, context.clock, config.postgres, config.max_queues);
   if (!store.ok()) return store.error();
   // In another folder than the node's, the default store is another one, and is made if there is none.
   context.console.err << "store: " << (*store)->description() << '\n';
@@ -56,9 +54,12 @@ Result<std::string> call_offline(const Context& context, const TokenFlags& flags
 
 int run_token(const Context& context, const TokenFlags& flags, const TokenCommand& command) {
   if (!flags.is_offline) return run_call(context, command.name, flags.client, command.call, command.show);
-  if (const auto checked = command.check(); !checked.ok()) return misuse(context, command.name, checked.error());
-  const auto reply = call_offline(context, flags, command.offline_call);
-  if (!reply.ok()) return fail(context, command.name, reply.error());
+  const auto checked = command.check();
+  if (!checked.ok()) return misuse(context, command.name, flags.client, checked.error());
+  const auto config = load_config(flags.config, context);
+  if (!config.ok()) return misuse(context, command.name, flags.client, config.error());
+  const auto reply = call_offline(context, *config, command.offline_call);
+  if (!reply.ok()) return fail(context, command.name, flags.client, reply.error());
   return show_reply(context, command.name, flags.client, *reply, command.show);
 }
 

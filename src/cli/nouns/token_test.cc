@@ -120,7 +120,7 @@ TEST(OfflineTokens, UseTheConfiguredStore) {
     const auto store = open_sqlite_store(terminal.environment["HORAE_STORE"], clock).value();
     TokenBook book;
     ASSERT_TRUE(book.refresh(store->tokens()).ok());
-    EXPECT_EQ(book.find(testing::text_of(created.out, "token"))->role, Role::kWork);
+    EXPECT_EQ(book.find(testing::text_of(created.out, "secret"))->role, Role::kWork);
     // The store is locked now.
     EXPECT_NE(offline({"token", "list"}).exit_code, kDone);
   }

@@ -120,7 +120,7 @@ MonotonicTime Claimer::run_once(MonotonicTime now) {
   wait_on_or_give_up(due, now);
   release_leftovers();
   bound_leftovers();
-  if (has_failed_) next_poll_ = std::min(next_poll_, now + options_.retry);
+  if (has_failed_) next_poll_ = std::min(next_poll_, now + retry_in());
   return next_run(now);
 }
 
@@ -247,7 +247,10 @@ void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
     auto each = due.extract(due.begin());
     Waiting& waiting = each.mapped();
     if (wait_on(each, now)) continue;
-    if (waiting.is_uncertain && is_released_by_node(waiting.wish)) uncertain_.push_back(waiting.wish);
+    if (waiting.is_uncertain && is_released_by_node(waiting.wish)) {
+      uncertain_.push_back(waiting.wish);
+      shortest_ = std::min(shortest_, waiting.wish.lease);
+    }
     if (waiting.is_uncertain || is_away_) {
       (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: try again"});
     } else {
@@ -275,6 +278,16 @@ bool Claimer::is_empty() const {
   return waiting_.empty() && !is_under_way_ && !has_leftovers_;
 }
 
+// What a claim without an answer holds is found, or released, while most of its lease is left.
+Duration Claimer::retry_in() const {
+  Duration shortest = uncertain_.empty() && unreleased_.empty() ? kMaxLease : shortest_;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [ticket, waiting] : waiting_) {
+    if (waiting.is_uncertain) shortest = std::min(shortest, waiting.wish.lease);
+  }
+  return std::min(options_.retry, shortest / 4);
+}
+
 MonotonicTime Claimer::next_run(MonotonicTime now) {
   MonotonicTime next = std::max(next_poll_, now);       // a pass between two polls does not delay the next poll
   if (!uncertain_.empty() && !has_failed_) next = now;  // there were too many for one pass
@@ -293,6 +306,7 @@ void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
   const bool is_gone = !waiting.deliver(std::move(tasks));
   if (!is_gone || !is_released_by_node(waiting.wish) || HORAE_MUTANT("gone_workers_keep_tasks")) return;
   unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
+  shortest_ = std::min(shortest_, waiting.wish.lease);
 }
 
 // ---- Leftovers: claims whose worker is gone ----
@@ -342,7 +356,9 @@ void Claimer::bound_leftovers() {
     log_.warn("too many tasks of workers that are gone cannot be released: the oldest will expire",
               {{"claims", uncertain_.size()}, {"tasks", unreleased_.size()}});
   }
-  if (uncertain_.empty() && unreleased_.empty()) has_dropped_ = false;
+  if (!uncertain_.empty() || !unreleased_.empty()) return;
+  has_dropped_ = false;
+  shortest_ = kMaxLease;
 }
 
 }  // namespace horae

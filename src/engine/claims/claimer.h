@@ -22,7 +22,7 @@ namespace horae {
 
 struct ClaimerOptions {
   Duration poll = std::chrono::seconds(1);   // for what other nodes made ready, unless a ClusterPoller wakes the loop
-  Duration retry = std::chrono::seconds(1);  // after the store has failed
+  Duration retry = std::chrono::seconds(1);  // after the store has failed; sooner if short leases may be held
 };
 
 // The most that an outage may leave to be looked up or released. Beyond it, the oldest are left to expire.
@@ -121,6 +121,7 @@ class Claimer final : public Loop {
   bool wait_on(Waitings::node_type& each, MonotonicTime now);
   void release_leftovers();
   bool is_draining() const;
+  Duration retry_in() const;
   MonotonicTime next_run(MonotonicTime now);
 
   void deliver(Waiting& waiting, std::vector<LeasedTask> tasks);
@@ -151,6 +152,7 @@ class Claimer final : public Loop {
   std::deque<ClaimWish> uncertain_;    // of workers that are gone: what their tokens hold has to be released
   std::deque<Settlement> unreleased_;  // releases that have failed so far
   bool has_dropped_ = false;           // from one of these two, since both were empty
+  Duration shortest_ = kMaxLease;      // lease that one of them holds or held, since both were empty
 
   // Of one pass.
   bool has_failed_ = false;   // a call of the store

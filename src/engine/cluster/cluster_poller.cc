@@ -25,10 +25,10 @@ void ClusterPoller::set_wants_events(bool wants_events) {
 }
 
 TickWish ClusterPoller::wish() {
-  TickWish wish{.self = {}, .wants_hints = false, .awaited = signals_.awaited()};
+  TickWish wish{.self = {}, .wants_events = false, .awaited = signals_.awaited()};
   const std::lock_guard lock(mutex_);
   wish.self = self_;
-  wish.wants_hints = wants_events_;
+  wish.wants_events = wants_events_;
   return wish;
 }
 

@@ -8,8 +8,25 @@
 namespace horae {
 
 MonotonicTime Monitor::run_once(MonotonicTime now) {
+  const Duration slack = note_delay(now);
+  has_failed_ = false;
+  const MonotonicTime next = pass(now, slack);
+  planned_ = has_failed_ ? std::nullopt : std::optional(next);
+  return next;
+}
+
+// The shortest of the last delays is the usual one: it is that of a slow store, and not of an outage. What failed may have
+// waited long for the store, and does not count.
+Duration Monitor::note_delay(MonotonicTime now) {
+  const Duration usual = *std::ranges::min_element(delays_);
+  if (planned_) delays_[next_delay_++ % kDelays] = std::max(now - *planned_, Duration::zero());
+  return options_.shortest_poll + 2 * usual;
+}
+
+MonotonicTime Monitor::pass(MonotonicTime now, Duration slack) {
   const auto seen = tasks_.look();
   if (!seen.ok()) {
+    has_failed_ = true;
     log_.warn("cannot read the state of the leases", {{"reason", seen.error().message}});
     return now + (HORAE_MUTANT("monitor_gives_up") ? std::chrono::hours(10'000) : options_.poll);
   }
@@ -19,13 +36,14 @@ MonotonicTime Monitor::run_once(MonotonicTime now) {
 
   if (change.has_jumped) {
     extend(*seen, "the store's clock jumped", LogLevel::kWarn);
-  } else if (!seen->stamp ||
-             (seen->now - *seen->stamp > options_.silence && !HORAE_MUTANT("outage_is_the_workers_fault"))) {
-    extend(*seen, "no monitor ran for too long", begins ? LogLevel::kDebug : LogLevel::kWarn);
-  } else if (expire(*seen)) {
+  } else if (!seen->stamp) {
+    extend(*seen, "no monitor ran before", LogLevel::kDebug);
+  } else if (expire(*seen, slack, begins)) {
     return now;
   }
-  return now + std::min(options_.poll, seen->next_expiry_in.value_or(options_.poll) + std::chrono::milliseconds(1));
+  const Duration left = seen->next_expiry_in.value_or(options_.poll);
+  const Duration often = std::min(options_.poll, std::max(left / 4, options_.shortest_poll));
+  return now + std::min(often, left + std::chrono::milliseconds(1));
 }
 
 Monitor::Change Monitor::note(const Reading& present) {
@@ -53,12 +71,13 @@ bool Monitor::has_jumped(const Reading& present) const {
 
 // No monitor stamps while nothing is leased, so the first lease after that finds an old stamp: that is no outage.
 bool Monitor::begins_with(const Reading& present) const {
-  return last_ && !last_->has_leases && present.own - last_->own <= options_.silence;
+  return last_ && !last_->has_leases && present.own - last_->own <= 2 * options_.poll;
 }
 
 void Monitor::extend(const Watch& seen, std::string_view why, LogLevel level) {
   const auto extended = tasks_.extend_leases(seen.stamp);
   if (!extended.ok()) {
+    has_failed_ = true;
     log_.warn("cannot extend the leases", {{"reason", extended.error().message}});
   } else if (*extended && level == LogLevel::kWarn) {
     log_.warn("extended all leases", {{"because", why}});
@@ -67,11 +86,18 @@ void Monitor::extend(const Watch& seen, std::string_view why, LogLevel level) {
   }
 }
 
-bool Monitor::expire(const Watch& seen) {
-  const auto outcome = tasks_.expire_leases({.seen = seen.stamp, .silence = options_.silence, .max = options_.batch});
+bool Monitor::expire(const Watch& seen, Duration slack, bool begins) {
+  if (HORAE_MUTANT("short_leases_pay_for_outages")) slack = 3 * options_.poll;
+  const auto outcome = tasks_.expire_leases({.seen = seen.stamp, .slack = slack, .max = options_.batch});
   if (!outcome.ok()) {
+    has_failed_ = true;
     log_.warn("cannot expire leases", {{"reason", outcome.error().message}});
     return false;
+  }
+  if (outcome->extended) {
+    const bool was_long = !begins && seen.now - *seen.stamp > 2 * options_.poll;
+    const LogField why{"because", "no monitor ran for too long"};
+    was_long ? log_.warn("extended leases", {why}) : log_.debug("extended leases", {why});
   }
   for (const ExpiredLease& each : outcome->expired) {
     log_.warn("lease expired", {{std::string(kTaskField), to_string(each.id)},

@@ -30,7 +30,7 @@ Tick read_tick(const Row& row) {
   const Instant now = row.instant(0);
   return {.now = now,
           .peers = static_cast<std::size_t>(row.integer(1)),
-          .peers_want_hints = row.boolean(2),
+          .peers_want_events = row.boolean(2),
           .next_due_in = time_left(row.optional_instant(3), now),
           .has_leases = row.boolean(4),
           .ready = names_in(row.texts(5)),
@@ -53,7 +53,7 @@ Result<Tick> Cluster::tick(const TickWish& wish) {
     return pool_.alone<Tick>([&](Transaction& transaction) -> Result<Tick> {
       const NodeRecord& self = wish.self;
       const std::size_t ticket =
-          transaction.send(kTick, Params::of(self.id, self.address, self.version, wish.wants_hints, wish.awaited,
+          transaction.send(kTick, Params::of(self.id, self.address, self.version, wish.wants_events, wish.awaited,
                                              kAwaitedIsNotedEach, kNodeIsGoneAfter));
       if (forgets) {
         transaction.send(kForgetNodes, Params::of(kNodeIsForgottenAfter));

@@ -7,7 +7,7 @@
 -- $1 text: id of the node
 -- $2 text: its address
 -- $3 text: its version
--- $4 boolean: it wants hints
+-- $4 boolean: it wants events
 -- $5 text[]: names of the queues that claims wait for there
 -- $6 bigint: how old such a note may be, ns
 -- $7 bigint: how old the last tick of a living node may be, ns
@@ -17,33 +17,34 @@ with wish as materialized (
   select distinct name
     from unnest($5::text[]) as w(name)
 ), here as (
-  insert into node (id, address, version, wants_hints, started_at, last_seen)
-  select $1, $2, $3, $4, horae_now(), horae_now()
+  insert into node (id, address, version, wants_events, started_at, last_seen)
+  select $1, $2, $3, $4, now, now
+    from (select horae_now() as now) as c
    where not exists (
            select
              from node
-            where id = $1 and address = $2 and version = $3 and wants_hints = $4
-              and last_seen > horae_now() - interval '900 milliseconds')
+            where id = $1 and address = $2 and version = $3 and wants_events = $4
+              and last_seen > (select horae_now()) - interval '900 milliseconds')
       on conflict (id) do update
      set address = excluded.address,
          version = excluded.version,
-         wants_hints = excluded.wants_hints,
+         wants_events = excluded.wants_events,
          last_seen = excluded.last_seen
 ), waiting as (
   insert into awaited (queue, at)
-  select name, horae_now()
+  select name, (select horae_now())
     from wish
    where not exists (
            select
              from awaited
             where awaited.queue = wish.name
-              and awaited.at > horae_now() - $6::bigint / 1000 * interval '1 microsecond')
+              and awaited.at > (select horae_now()) - $6::bigint / 1000 * interval '1 microsecond')
    order by name
       on conflict (queue) do update set at = excluded.at
 )
 select horae_now(),
        peers.count,
-       peers.want_hints,
+       peers.want_events,
        (select due from scheduled order by due limit 1),
        (select expires from running order by expires limit 1) is not null,
        array(
@@ -61,16 +62,16 @@ select horae_now(),
        control.token_version,
        set_config('synchronous_commit', 'off', true)
   from control, (
-         select count(*), coalesce(bool_or(wants_hints), false) as want_hints
+         select count(*), coalesce(bool_or(wants_events), false) as want_events
            from node
-          where id <> $1 and last_seen >= horae_now() - $7::bigint / 1000 * interval '1 microsecond') as peers;
+          where id <> $1 and last_seen >= (select horae_now()) - $7::bigint / 1000 * interval '1 microsecond') as peers;
 
 -- name: forget_nodes
 -- $1 bigint: age, ns
 -- Index: none, the table is small
 -- Locks: the rows that it deletes
 delete from node
- where last_seen < horae_now() - $1::bigint / 1000 * interval '1 microsecond';
+ where last_seen < (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond';
 
 -- name: forget_awaited
 -- Names of queues that do not exist: workers send them, and any name may be waited for.
@@ -78,7 +79,7 @@ delete from node
 -- Index: queue_name_key
 -- Locks: the rows that it deletes
 delete from awaited
- where at < horae_now() - $1::bigint / 1000 * interval '1 microsecond'
+ where at < (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond'
    and not exists (select from queue where queue.name = awaited.queue);
 
 -- name: nodes
@@ -87,7 +88,7 @@ delete from awaited
 -- Locks: none
 select id, address, version, started_at, last_seen
   from node
- where last_seen >= horae_now() - $1::bigint / 1000 * interval '1 microsecond'
+ where last_seen >= (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond'
  order by started_at, id collate "C";
 
 -- name: leave

@@ -32,9 +32,9 @@ const Sql kInsert{"message_insert",
 // $2 the node, $3 the horizon in microseconds, $4 how many. By message_waiting; what a peer is taking is passed over.
 const Sql kReady{"message_ready",
                  "WITH due AS MATERIALIZED (SELECT id FROM message WHERE readied_at IS NULL AND delay_queue = $1"
-                 " AND deadline <= horae_now() + $3 * interval '1 microsecond'"
+                 " AND deadline <= (SELECT horae_now()) + $3 * interval '1 microsecond'"
                  " ORDER BY deadline, id LIMIT $4 FOR UPDATE SKIP LOCKED),"
-                 " taken AS (UPDATE message SET readied_at = horae_now(), readied_by = $2 FROM due"
+                 " taken AS (UPDATE message SET readied_at = (SELECT horae_now()), readied_by = $2 FROM due"
                  " WHERE message.delay_queue = $1 AND message.id = due.id AND message.readied_at IS NULL"
                  " RETURNING message.id, deadline, key, value, headers, readied_at)"
                  " SELECT * FROM taken ORDER BY deadline, id COLLATE \"C\""};
@@ -58,8 +58,8 @@ const Sql kReset{
 // advance.
 const Sql kStuck{"message_stuck",
                  "SELECT id, readied_at, readied_by FROM message WHERE readied_at IS NOT NULL AND delay_queue = $1"
-                 " AND readied_at < horae_now() - $2 * interval '1 microsecond'"
-                 " AND deadline < horae_now() - $2 * interval '1 microsecond' + $3 * interval '1 microsecond'"
+                 " AND readied_at < (SELECT horae_now()) - $2 * interval '1 microsecond'"
+                 " AND deadline < (SELECT horae_now()) - $2 * interval '1 microsecond' + $3 * interval '1 microsecond'"
                  " ORDER BY readied_at, id LIMIT $4"};
 
 // The rest by the primary key.

@@ -40,12 +40,16 @@ TEST_F(MigrationsTest, ChangeNothingInADryRun) {
 
 TEST_F(MigrationsTest, ContinueAfterTheVersionOfTheDatabase) {
   ask("CREATE TABLE horae_version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);"
-      "INSERT INTO horae_version (version) VALUES (1)");
+      "INSERT INTO horae_version (version) VALUES (1);"
+      // As far as a later one changes it.
+      "CREATE TABLE queue (name text, paused boolean, base bigint, rate bigint, since bigint, retention bigint);"
+      "INSERT INTO queue VALUES ('plain', false, 0, 1, 0, 604800000000000), ('short', false, 0, 1, 0, 1)");
   const auto connection = connect();
   EXPECT_EQ(migrate_database(*connection, false).value().from, 1);
   EXPECT_EQ(ask("SELECT version FROM horae_version"), std::to_string(kNewest));
-  EXPECT_EQ(ask("SELECT to_regclass('queue') IS NULL"), "t") << "of the first one, which is not applied again";
+  EXPECT_EQ(ask("SELECT to_regclass('task') IS NULL"), "t") << "of the first one, which is not applied again";
   EXPECT_EQ(ask("SELECT to_regclass('message') IS NULL"), "f") << "of the second one";
+  EXPECT_EQ(ask("SELECT string_agg(name, ' ') FROM queue WHERE configured"), "short") << "of the fifth one";
 }
 
 TEST_F(MigrationsTest, RefuseANewerDatabase) {

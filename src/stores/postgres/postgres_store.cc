@@ -37,7 +37,7 @@ class Tasks final : public TaskStore {
         exchanger_(pool, settler_, submitter_, claimer_, floors, known_),
         canceller_(pool, floors),
         upkeep_(pool, floors),
-        purger_(pool, days, options.purge_delay),
+        purger_(pool, days, names, options.purge_delay),
         reader_(pool) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
@@ -156,7 +156,7 @@ class PostgresStore final : public Store {
       : description_(std::move(description)),
         database_([url, options] { return prepare_again(url, options); }, [this] { reset_caches(); }),
         pool_(url, options.connections, pool_options(options)),
-        names_(pool_),
+        names_(pool_, options.max_queues),
         days_(pool_),
         floors_(clock_),
         tasks_(pool_, database_, names_, days_, floors_, options),

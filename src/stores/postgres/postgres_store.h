@@ -29,6 +29,8 @@ struct PostgresStoreOptions {
   // leaves behind is removed one by one, this much later than its retention says.
   Duration purge_delay = std::chrono::hours(24);
 
+  std::size_t max_queues = kMaxQueues;  // a submit that would make one more is refused
+
   // For tests, which hold transactions open with it: called when a change has done all but COMMIT; false rolls back.
   std::function<bool()> before_commit = {};
 };

@@ -6,17 +6,21 @@
 #include "store/submission.h"
 #include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/time.h"
+#include "stores/postgres/layout/queue_end.h"
 #include "stores/postgres/layout/tally.h"
+#include "stores/postgres/tasks/purge.h"
 
 namespace horae::postgres {
 namespace {
 
+constexpr int kMostTries = 5;
 constexpr std::int64_t kLongTally = 1'000;  // rows that are worth adding up
 
 const Sql kNow = statement("queues_now");
 const Sql kAll = statement("queues_all");
 const Sql kLockRow = statement("queues_lock_row");
 const Sql kChange = statement("queues_change");
+const Sql kHasTasks = statement("queues_has_tasks");
 const Sql kSetStopped = statement("queues_set_stopped");
 const Sql kStopped = statement("queues_stopped");
 const Sql kClosed = statement("queues_closed");
@@ -92,27 +96,69 @@ Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChang
   return database_.run([&] { return change(queue, wanted); });
 }
 
+// A queue that has ended since its number was read is made again.
 Result<QueueSettings> Queues::change(std::string_view queue, const QueueChange& wanted) {
-  const auto numbers = names_.find_or_make({std::string(queue)});
-  if (!numbers.ok()) return numbers.error();
-  const auto number = numbers->find(queue);
-  if (number == numbers->end()) {
-    return Error{ErrorCode::kOverLimit,
-                 fmt::format("queue {}: cannot be made: there are {} queues already", queue, kMaxQueues)};
+  const std::string name(queue);
+  for (int i = 0; i < kMostTries; ++i) {
+    const auto numbers = names_.find_or_make({name});
+    if (!numbers.ok()) return numbers.error();
+    const auto number = numbers->find(queue);
+    if (number == numbers->end()) return too_many_queues(queue, names_.max_queues());
+    auto changed = change_row(number->second, wanted);
+    if (!changed.ok()) return changed.error();
+    if (*changed) return **changed;
+    names_.forget({name});
   }
-  const std::int32_t no = number->second;
-  return pool_.transact<QueueSettings>([&](Transaction& transaction) -> Result<QueueSettings> {
-    const Rows rows = transaction.run(kLockRow, Params::of(no));
+  return Error{ErrorCode::kUnavailable, fmt::format("queue {}: it is being deleted again and again; try later", queue)};
+}
+
+// Nothing if there is no such row.
+Result<std::optional<QueueSettings>> Queues::change_row(int no, const QueueChange& wanted) {
+  using Answer = std::optional<QueueSettings>;
+  return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
+    const Rows rows = transaction.run(kLockRow, Params::of(std::int32_t{no}));
     if (transaction.failed()) return transaction.failure()->error;
-    if (rows.empty()) return Error{ErrorCode::kInternal, fmt::format("queue {}: its row is gone", queue)};
+    if (rows.empty()) {
+      if (auto done = transaction.commit(); !done.ok()) return done.error();
+      return Answer();
+    }
     Configured configured = read_configured(rows[0]);
     apply(wanted, configured);
     const auto& [settings, ageing, now] = configured;
-    transaction.send(kChange,
-                     Params::of(no, settings.paused, ageing.base, ageing.rate, ageing.since, settings.retention));
+    transaction.send(kChange, Params::of(std::int32_t{no}, settings.paused, ageing.base, ageing.rate, ageing.since,
+                                         settings.retention));
     if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
-    return settings;
+    return Answer(settings);
   });
+}
+
+Result<QueueRemoval> Queues::remove(std::string_view queue, std::size_t max) {
+  if (auto checked = check_queue_name(queue); !checked.ok()) return checked.error();
+  return database_.run([&] { return try_to_remove(std::string(queue), max); });
+}
+
+// The number is read anew: the one that is cached may be that of a queue that ended.
+Result<QueueRemoval> Queues::try_to_remove(const std::string& queue, std::size_t max) {
+  names_.forget({queue});
+  const auto numbers = names_.find({queue});
+  if (!numbers.ok()) return numbers.error();
+  if (numbers->empty()) return QueueRemoval{.kind = QueueRemoval::Kind::kNotFound};
+  const int no = numbers->begin()->second;
+  const auto has_tasks = pool_.look<bool>([&](Transaction& transaction) -> Result<bool> {
+    const std::size_t ticket = transaction.send(kHasTasks, Params::of(std::int32_t{no}));
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return transaction.rows(ticket)[0].boolean(0);
+  });
+  if (!has_tasks.ok()) return has_tasks.error();
+  if (*has_tasks) return QueueRemoval{.kind = QueueRemoval::Kind::kHasTasks};
+  const auto purged = purge_queue(pool_, no, max);
+  if (!purged.ok()) return purged.error();
+  if (*purged > 0) return QueueRemoval{.kind = QueueRemoval::Kind::kPurging, .purged = *purged};
+  const auto ended = end_queues(pool_, {no}, EndOf::kAny);
+  if (!ended.ok()) return ended.error();
+  if (ended->empty()) return QueueRemoval{.kind = QueueRemoval::Kind::kPurging};  // a task came meanwhile
+  names_.forget({queue});
+  return QueueRemoval{.kind = QueueRemoval::Kind::kRemoved};
 }
 
 Result<bool> Queues::set_scheduler_running(bool running) {

@@ -14,6 +14,7 @@ class Queues final : public QueueStore {
 
   Result<QueueList> queues() override;
   Result<QueueSettings> configure(std::string_view queue, const QueueChange& change) override;
+  Result<QueueRemoval> remove(std::string_view queue, std::size_t max) override;
   Result<bool> set_scheduler_running(bool running) override;
   Result<bool> scheduler_running() override;
   Result<std::vector<std::string>> closed(std::span<const std::string> queues) override;
@@ -22,6 +23,8 @@ class Queues final : public QueueStore {
  private:
   Result<QueueList> list();
   Result<QueueSettings> change(std::string_view queue, const QueueChange& wanted);
+  Result<std::optional<QueueSettings>> change_row(int no, const QueueChange& wanted);
+  Result<QueueRemoval> try_to_remove(const std::string& queue, std::size_t max);
 
   Pool& pool_;
   DatabaseIdentity& database_;

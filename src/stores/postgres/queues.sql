@@ -57,8 +57,17 @@ update queue
        base = $3,
        rate = $4,
        since = $5,
-       retention = $6
+       retention = $6,
+       configured = true
  where no = $1;
+
+-- name: queues_has_tasks
+-- $1 integer: the queue
+-- Index: ready_order; reads all of scheduled and running
+-- Locks: none
+select exists (select from scheduled where queue = $1::integer)
+    or exists (select from ready where queue = $1::integer offset 0)
+    or exists (select from running where queue = $1::integer);
 
 -- name: queues_set_stopped
 -- $1 boolean: nothing is claimed

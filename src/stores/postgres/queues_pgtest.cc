@@ -99,6 +99,26 @@ TEST_F(QueueNamesTest, ManyNodesTogetherMakeNoMoreThanTheLimit) {
   EXPECT_EQ(ask("SELECT count(*) FROM queue"), std::to_string(kMaxQueues));
 }
 
+// A node's own cache of what a token made would be of no use: the rows are counted.
+TEST_F(QueueNamesTest, ManyNodesTogetherMakeNoMoreForATokenThanItMay) {
+  const QueueAllowance allowance{.token = "t-1", .most = 10};
+  std::barrier together(4);
+  std::vector<std::thread> nodes;
+  for (int node = 0; node < 4; ++node) {
+    nodes.emplace_back([&, node] {
+      QueueNames names(pool_);
+      together.arrive_and_wait();
+      for (int i = 0; i < 5; ++i) {
+        const std::string name = "own" + std::to_string(node * 5 + i);
+        const auto made = names.find_or_make_wanted({{.name = name, .allowance = &allowance}});
+        EXPECT_TRUE(made.ok() && !made->is_full);
+      }
+    });
+  }
+  for (std::thread& node : nodes) node.join();
+  EXPECT_EQ(ask("SELECT count(*) FROM queue WHERE made_by = 't-1'"), "10");
+}
+
 // ---- Counts ----
 
 TEST_F(QueuesTest, CountRangesAndSumTheTally) {

@@ -47,7 +47,7 @@ Result<Tick> Cluster::tick(const TickWish& wish) {
 void Cluster::note(const TickWish& wish, Instant now) {
   Node& node = nodes_[wish.self.id];
   const Instant started_at = node.record.id.empty() ? now : node.record.started_at;
-  node = {.record = wish.self, .wants_hints = wish.wants_hints};
+  node = {.record = wish.self, .wants_events = wish.wants_events};
   node.record.started_at = started_at;
   node.record.last_seen = now;
   for (const std::string& queue : wish.awaited) awaited_[queue] = now;
@@ -63,7 +63,7 @@ void Cluster::count_peers(const std::string& self, Tick& tick) const {
   for (const auto& [id, node] : nodes_) {
     if (id == self || distance(node.record.last_seen, tick.now) > kNodeIsGoneAfter) continue;
     ++tick.peers;
-    tick.peers_want_hints = tick.peers_want_hints || node.wants_hints;
+    tick.peers_want_events = tick.peers_want_events || node.wants_events;
   }
 }
 

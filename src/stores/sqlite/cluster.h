@@ -27,7 +27,7 @@ class Cluster final : public ClusterStore {
  private:
   struct Node {
     NodeRecord record;
-    bool wants_hints = false;
+    bool wants_events = false;
   };
 
   void note(const TickWish& wish, Instant now);

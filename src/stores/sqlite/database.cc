@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
 namespace {
@@ -59,6 +60,13 @@ ErrorCode code_of(int code) {
 
 Error error_of(const std::string& path, int code, const char* message) {
   return {code_of(code), fmt::format("SQLite database {}: {} (code {}): {}", path, message, code, advice(code))};
+}
+
+// Of a statement of the .sql files; else the beginning of its text.
+std::string name_of(std::string_view text) {
+  constexpr std::size_t kShort = 60;
+  const auto found = std::ranges::find(sqlite_statements(), text, &horae::Statement::text);
+  return std::string(found == sqlite_statements().end() ? text.substr(0, kShort) : found->name);
 }
 
 bool is_failed_sync(int code) { return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC; }
@@ -120,6 +128,17 @@ bool Statement::next() {
   if (code != SQLITE_DONE) database_.fail(code);
   finish();
   return false;
+}
+
+// After an error the number is that of an older statement, and the transaction fails anyway.
+void Statement::expect_one(int changed) {
+  if (changed == 1 || database_.failed()) return;
+  const char* text = sqlite3_sql(handle_.get());
+  database_.fail({ErrorCode::kInternal,
+                  fmt::format("SQLite database {}: the statement {} changed {} rows and not 1, so nothing of its "
+                              "transaction was kept: another program changes this database, or its file is damaged; "
+                              "stop that program, or check the file with `pragma integrity_check`",
+                              database_.path(), name_of(text == nullptr ? "" : text), changed)});
 }
 
 std::string Statement::text(int column) const {

@@ -44,6 +44,7 @@ class Database {
   bool broken() const { return broken_; }
 
   sqlite3* handle() { return handle_.get(); }
+  const std::string& path() const { return path_; }
 
   // Keeps the error that SQLite has just reported, or one of ours, if it is the first.
   void fail(int code);
@@ -74,7 +75,8 @@ struct Blob {
   std::string_view bytes;
 };
 
-// A prepared statement, used again and again: run(...) for one that answers nothing, start(...) and next() for rows.
+// A prepared statement, used again and again: run(...) or run_any(...) for one that changes rows, start(...) and next()
+// for one that answers them.
 //
 // Parameters are bound in order. Text and blobs are not copied: they live until the statement is done.
 class Statement {
@@ -92,14 +94,23 @@ class Statement {
   // Steps to the next row; false when there is none, or after an error.
   bool next();
 
-  // Runs to the end and returns how many rows were changed.
+  // Runs to the end. It must change exactly one row: else the transaction fails, and nothing of it is reported as done.
   template <typename... Values>
-  int run(const Values&... values) {
+  void run(const Values&... values) {
+    expect_one(run_any(values...));
+  }
+
+  // Runs to the end and returns how many rows were changed, for a statement that may change any number.
+  template <typename... Values>
+  int run_any(const Values&... values) {
     start(values...);
     while (next()) {
     }
     return sqlite3_changes(database_.handle());
   }
+
+  // The same for a statement whose rows were counted by the caller, because it also answers them (RETURNING).
+  void expect_one(int changed);
 
   // Frees locks and what was bound. next() does so at the end of the rows; call it when leaving earlier.
   void finish() { sqlite3_reset(handle_.get()); }

@@ -56,7 +56,7 @@ void Effects::write(const Life& life, Event event, const Effect& effect, const B
     lives_.note(life, HistoryKind::kTimeout, change.now(), std::nullopt, "");
   }
   if (effect.checkpoint == Effect::Checkpoint::kReplaced) save_checkpoint_.run(life.number, brought.checkpoint);
-  if (effect.checkpoint == Effect::Checkpoint::kDropped) drop_checkpoint_.run(life.number);
+  if (effect.checkpoint == Effect::Checkpoint::kDropped) drop_checkpoint_.run_any(life.number);
   if (effect.state == State::kRunning) return extend(life, effect, change);
   effect.owner == Effect::Owner::kCleared ? give_back(life, effect, brought, change)
                                           : finish(life, effect, brought, change);

@@ -1,5 +1,13 @@
 #include "stores/sqlite/life.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+#include <utility>
+
 #include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
@@ -43,7 +51,9 @@ Lives::Lives(Writer& writer)
       insert_trail_(writer.database(), statement("trail_insert")),
       prune_trail_(writer.database(), statement("trail_prune")),
       count_omitted_(writer.database(), statement("trail_count_omitted")),
-      find_late_(writer.database(), statement("trail_find_late")),
+      trail_rows_(writer.database(), statement("trail_rows")),
+      append_trail_(writer.database(), statement("trail_append")),
+      drop_trail_(writer.database(), statement("trail_drop")),
       find_assignment_(writer.database(), statement("trail_find_assignment")),
       drop_assignment_(writer.database(), statement("trail_drop_assignment")) {}
 
@@ -107,16 +117,84 @@ void Lives::note(const Life& life, HistoryKind kind, Instant now, std::optional<
   insert_trail(life.number, kind, life.attempt, life.owner.value_or(""), started_at, now, progress, detail);
 }
 
-void Lives::note_late_result(const Life& life, int attempt, std::string_view owner, Instant now,
-                             std::string_view detail) {
-  if (has_row(find_late_.start(life.number, HistoryKind::kLateResult, attempt, owner))) return;
-  // The present assignment came before the late result, so its row must be before it.
-  if (life.started_at) note(life, HistoryKind::kAssignment, *life.started_at, std::nullopt, "");
-  insert_trail(life.number, HistoryKind::kLateResult, attempt, owner, std::nullopt, now, std::nullopt, detail);
+// As prune_trail() does it row by row.
+Lives::Surplus Lives::surplus_of(std::size_t rows) {
+  const std::size_t count = rows > kTrailRows ? rows - kTrailRows : 0;
+  return {.begin = kTrailFirstRows, .end = kTrailFirstRows + count};
+}
+
+std::map<std::int64_t, Lives::Trail> Lives::trails_of(const LateResultsByTask& tasks) {
+  std::map<std::int64_t, Trail> trails;
+  const std::string numbers = fmt::format("[{}]", fmt::join(std::views::keys(tasks), ","));
+  trail_rows_.start(numbers);
+  while (trail_rows_.next()) {
+    trails[trail_rows_.integer(0)].push_back({.place = trail_rows_.integer(1),
+                                              .kind = static_cast<HistoryKind>(trail_rows_.small(2)),
+                                              .attempt = trail_rows_.small(3),
+                                              .worker = trail_rows_.text(4),
+                                              .has_assignment = trail_rows_.small(5) != 0});
+  }
+  return trails;
+}
+
+void Lives::note_late_results(const LateResultsByTask& tasks, Instant now) {
+  if (tasks.empty()) return;
+  const auto trails = trails_of(tasks);
+  const Trail none;
+  for (const auto& [number, late] : tasks) {
+    const auto found = trails.find(number);
+    append_late_results(late, found == trails.end() ? none : found->second, now);
+  }
+}
+
+void Lives::append_late_results(const LateResults& late, const Trail& old, Instant now) {
+  const Life& life = late.life;
+  // The present assignment needs a row before the late results only if their times do not show the order.
+  bool needs_assignment = life.started_at && now <= *life.started_at;
+  std::set<std::pair<int, std::string_view>> noted;
+  for (const TrailRow& row : old) {
+    if (row.kind == HistoryKind::kLateResult) noted.emplace(row.attempt, row.worker);
+    if (row.has_assignment && row.attempt == life.attempt) needs_assignment = false;
+  }
+  std::vector<const LateResult*> fresh;
+  for (const LateResult& result : late.results) {
+    if (noted.emplace(result.attempt, result.owner).second) fresh.push_back(&result);
+  }
+  if (fresh.empty()) return;
+  if (needs_assignment) fresh.insert(fresh.begin(), nullptr);
+
+  const Surplus surplus = surplus_of(old.size() + fresh.size());
+  int omitted = drop_old(life.number, old, surplus);
+  std::int64_t place = old.empty() ? 0 : old.back().place;
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    ++place;
+    if (surplus.has(old.size() + i)) {
+      ++omitted;
+    } else if (fresh[i] == nullptr) {
+      append_trail_.run(life.number, place, HistoryKind::kAssignment, life.attempt, life.owner.value_or(""),
+                        life.started_at, *life.started_at, "");
+    } else {
+      append_trail_.run(life.number, place, HistoryKind::kLateResult, fresh[i]->attempt, fresh[i]->owner, nullptr, now,
+                        fresh[i]->detail);
+    }
+  }
+  if (omitted > 0) count_omitted_.run(omitted, life.number);
+}
+
+// Deletes the surplus rows, and returns how many entries of the history they were.
+int Lives::drop_old(std::int64_t number, const Trail& old, const Surplus& surplus) {
+  int entries = 0;
+  std::int64_t last = 0;
+  for (std::size_t i = surplus.begin; i < std::min(surplus.end, old.size()); ++i) {
+    entries += old[i].entries();
+    last = old[i].place;
+  }
+  if (entries > 0) drop_trail_.run_any(number, old[surplus.begin].place, last);
+  return entries;
 }
 
 void Lives::forget_assignment(const Life& life) {
-  drop_assignment_.run(life.number, HistoryKind::kAssignment, life.attempt);
+  drop_assignment_.run_any(life.number, HistoryKind::kAssignment, life.attempt);
 }
 
 }  // namespace horae::sqlite

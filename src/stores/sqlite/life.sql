@@ -67,15 +67,36 @@ update life
    set trail_omitted = trail_omitted + ?1
  where number = ?2;
 
--- name: trail_find_late
+-- name: trail_rows
+-- What late results need to know of the trails of their tasks. The details are not read.
+-- ?1 text: the tasks, as an array in JSON
+-- Index: the primary key, for the rows of each task
+select t.number, t.place, t.kind, t.attempt, t.worker, t.started_at is not null
+  from json_each(?1) as w
+ cross join trail as t on t.number = w.value
+ order by t.number, t.place;
+
+-- name: trail_append
+-- A row at a place that is known to be free.
 -- ?1 integer: task
--- ?2 integer: kind of a late result
--- ?3 integer: attempt
--- ?4 text: worker
--- Index: the primary key, for the rows of the task
-select 1
-  from trail
- where number = ?1 and kind = ?2 and attempt = ?3 and worker = ?4;
+-- ?2 integer: place
+-- ?3 integer: kind
+-- ?4 integer: attempt
+-- ?5 text: worker
+-- ?6 integer: beginning of the attempt, µs; null if another row has it
+-- ?7 integer: time, µs
+-- ?8 text: detail
+-- Index: the primary key
+insert into trail (number, place, kind, attempt, worker, started_at, at, progress, detail)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, null, ?8);
+
+-- name: trail_drop
+-- ?1 integer: task
+-- ?2 integer: the first place that leaves
+-- ?3 integer: the last one
+-- Index: the primary key
+delete from trail
+ where number = ?1 and place >= ?2 and place <= ?3;
 
 -- name: trail_find_assignment
 -- A row that has an assignment, its own or that of the attempt that it ends, has its time.

@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "stores/sqlite/private_files.h"
 
 namespace horae::sqlite {
 namespace {
@@ -32,7 +35,7 @@ std::string read_holder(int descriptor) {
 }  // namespace
 
 Result<LockFile> LockFile::take(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateMode);
   if (descriptor < 0) return failed(path, "opened");
   LockFile lock(descriptor);
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
@@ -44,6 +47,7 @@ Result<LockFile> LockFile::take(const std::string& path) {
             "that one, or use PostgreSQL for several",
             path, read_holder(descriptor))};
   }
+  if (fchmod(descriptor, kPrivateMode) != 0) return failed(path, "given to its owner only (0600)");
   const std::string pid = fmt::format("{}\n", getpid());
   if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, pid.data(), pid.size(), 0) < 0)
     return failed(path, "written");

@@ -8,7 +8,7 @@
 namespace horae::sqlite {
 
 // Held from take() until destruction. The kernel releases it when the process dies, however it dies; the file itself
-// stays.
+// stays. Only its owner may read and write it.
 class LockFile {
  public:
   // kConflict, with the process id of the holder, if another process (or this one) holds it.

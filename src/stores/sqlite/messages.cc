@@ -83,8 +83,9 @@ Result<std::vector<Verdict>> Messages::enqueue(std::string_view delay_queue, std
     std::vector<Verdict> verdicts;
     for (const Message& message : messages) {
       const std::string headers = encode_headers(message.headers);
-      const int inserted = insert_.run(delay_queue, message.id, message.deadline, blob_of(message.key),
-                                       blob_of(message.value), Blob{headers});
+      const int inserted = insert_.run_any(delay_queue, message.id, message.deadline, blob_of(message.key),
+                                           blob_of(message.value), Blob{headers});
+      if (inserted == 0 && !exists(delay_queue, message.id)) insert_.expect_one(inserted);
       verdicts.push_back(inserted > 0 ? Verdict::kAccepted : Verdict::kRepeated);
     }
     return verdicts;
@@ -120,7 +121,7 @@ Result<std::vector<bool>> Messages::for_present(std::string_view delay_queue, st
   return writer_.transact<std::vector<bool>>([&](Change&) {
     std::vector<bool> present;
     for (const Readying& readying : readyings) {
-      present.push_back(statement.run(delay_queue, readying.id, readying.readied_at, readying.readied_by) > 0);
+      present.push_back(statement.run_any(delay_queue, readying.id, readying.readied_at, readying.readied_by) > 0);
     }
     return present;
   });
@@ -157,14 +158,18 @@ Result<std::optional<StoredMessage>> Messages::get(std::string_view delay_queue,
   });
 }
 
+bool Messages::exists(std::string_view delay_queue, std::string_view id) {
+  const bool is_there = exists_.start(delay_queue, id).next();
+  exists_.finish();
+  return is_there;
+}
+
 template <typename... Values>
 Result<Verdict> Messages::change_waiting(std::string_view delay_queue, std::string_view id, Statement& statement,
                                          const Values&... values) {
   return writer_.transact<Verdict>([&](Change&) {
-    if (statement.run(delay_queue, id, values...) > 0) return Verdict::kAccepted;
-    const bool exists = exists_.start(delay_queue, id).next();
-    exists_.finish();
-    return exists ? Verdict::kWrongState : Verdict::kNotFound;
+    if (statement.run_any(delay_queue, id, values...) > 0) return Verdict::kAccepted;
+    return exists(delay_queue, id) ? Verdict::kWrongState : Verdict::kNotFound;
   });
 }
 

@@ -22,6 +22,8 @@ class Messages final : public MessageStore {
   Result<Verdict> move(std::string_view delay_queue, std::string_view id, Instant deadline) override;
 
  private:
+  bool exists(std::string_view delay_queue, std::string_view id);
+
   // Runs a change of one waiting message that `statement` makes, and says what became of it.
   template <typename... Values>
   Result<Verdict> change_waiting(std::string_view delay_queue, std::string_view id, Statement& statement,

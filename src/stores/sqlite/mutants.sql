@@ -23,7 +23,7 @@ select number
  limit ?2;
 
 -- name: mutant_purgeable
--- Instead of upkeep_purgeable: tasks that wait are among them.
+-- Instead of purgeable: tasks that wait are among them.
 -- ?1 integer: queue
 -- ?2 integer: what was updated before this may go, µs
 -- ?3 integer: how many
@@ -35,7 +35,7 @@ select number
  limit ?3;
 
 -- name: mutant_purge_life
--- Instead of upkeep_purge_life.
+-- Instead of purge_life.
 -- ?1 integer: task
 -- Index: the primary key
 delete from life

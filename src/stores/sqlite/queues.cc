@@ -3,19 +3,22 @@
 #include <fmt/format.h>
 
 #include "model/task.h"
-#include "store/submission.h"
 #include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
 
 Queues::Queues(Writer& writer)
     : writer_(writer),
+      purger_(writer),
       all_(writer.database(), statement("queues_all")),
       oldest_(writer.database(), statement("queues_oldest")),
       settings_(writer.database(), statement("queues_settings")),
       set_paused_(writer.database(), statement("queues_set_paused")),
       set_ageing_(writer.database(), statement("queues_set_ageing")),
       set_retention_(writer.database(), statement("queues_set_retention")),
+      set_configured_(writer.database(), statement("queues_set_configured")),
+      has_tasks_(writer.database(), statement("queues_has_tasks")),
+      remove_(writer.database(), statement("queues_remove")),
       set_stopped_(writer.database(), statement("queues_set_stopped")),
       take_worker_(writer.database(), statement("queues_take_worker")) {}
 
@@ -63,8 +66,9 @@ Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChang
   if (auto checked = check_queue_change(wanted); !checked.ok()) return checked.error();
   const auto settings =
       writer_.transact<std::optional<QueueSettings>>([&](Change& change) -> std::optional<QueueSettings> {
-        const auto row = writer_.find_or_make_queue(queue);
+        const auto row = writer_.find_or_make_queue(queue, change);
         if (!row) return std::nullopt;
+        set_configured_.run(row->no);
         if (wanted.paused) set_paused_.run(*wanted.paused, row->no);
         if (wanted.retention) set_retention_.run(*wanted.retention, row->no);
         if (wanted.ageing_rate) {
@@ -74,15 +78,33 @@ Result<QueueSettings> Queues::configure(std::string_view queue, const QueueChang
         return settings_of(queue);
       });
   if (!settings.ok()) return settings.error();
-  if (!*settings) {
-    return Error{ErrorCode::kOverLimit,
-                 fmt::format("queue {}: cannot be made: there are {} queues already", queue, kMaxQueues)};
-  }
+  if (!*settings) return too_many_queues(queue, writer_.max_queues());
   return **settings;
 }
 
+// The queue goes with a call that finds it empty, so that the counts which a transaction changes at its end still have a
+// row.
+Result<QueueRemoval> Queues::remove(std::string_view queue, std::size_t max) {
+  if (auto checked = check_queue_name(queue); !checked.ok()) return checked.error();
+  return writer_.transact<QueueRemoval>([&](Change& change) -> QueueRemoval {
+    const auto row = writer_.find_queue(queue);
+    if (!row) return {.kind = QueueRemoval::Kind::kNotFound};
+    if (has_tasks(row->no)) return {.kind = QueueRemoval::Kind::kHasTasks};
+    const auto purged = purger_.purge(row->no, Instant::max(), max, change).purged;
+    if (purged > 0) return {.kind = QueueRemoval::Kind::kPurging, .purged = purged};
+    remove_.run(row->no);
+    return {.kind = QueueRemoval::Kind::kRemoved};
+  });
+}
+
+bool Queues::has_tasks(std::int64_t queue) {
+  const bool has_any = has_tasks_.start(queue).next() && has_tasks_.small(0) != 0;
+  has_tasks_.finish();
+  return has_any;
+}
+
 Result<bool> Queues::set_scheduler_running(bool running) {
-  return writer_.transact<bool>([&](Change&) { return set_stopped_.run(!running) > 0; });
+  return writer_.transact<bool>([&](Change&) { return set_stopped_.run_any(!running) > 0; });
 }
 
 Result<bool> Queues::scheduler_running() {
@@ -103,8 +125,10 @@ Result<std::vector<std::string>> Queues::closed(std::span<const std::string> que
 Result<std::string> Queues::new_worker_id() {
   return writer_.transact<std::string>([&](Change&) {
     std::int64_t number = 0;
+    int changed = 0;
     take_worker_.start();
-    while (take_worker_.next()) number = take_worker_.integer(0);
+    for (; take_worker_.next(); ++changed) number = take_worker_.integer(0);
+    take_worker_.expect_one(changed);
     return fmt::format("worker-{}", number);
   });
 }

@@ -46,6 +46,26 @@ update queue
    set retention = ?1
  where no = ?2;
 
+-- name: queues_set_configured
+-- ?1 integer: queue
+-- Index: the primary key
+update queue
+   set configured = 1
+ where no = ?1;
+
+-- name: queues_has_tasks
+-- ?1 integer: queue
+-- Index: the primary key
+select scheduled + ready + running > 0
+  from queue
+ where no = ?1;
+
+-- name: queues_remove
+-- ?1 integer: queue
+-- Index: the primary key
+delete from queue
+ where no = ?1 and scheduled + ready + running + completed + aborted + cancelled = 0;
+
 -- name: queues_set_stopped
 -- ?1 integer: 1 if the scheduler is stopped
 -- Index: none, the table has one row

@@ -113,12 +113,18 @@ void Reader::add_history(Task& task) {
     is_noted = is_noted || (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt);
     const auto started_at = trail_.optional_instant(3);
     if (started_at && entry.kind != HistoryKind::kAssignment) {
-      task.history.append({HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
+      task.history.append_assignment(
+          {HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
     }
-    task.history.append(std::move(entry));
+    if (entry.kind == HistoryKind::kAssignment) {
+      task.history.append_assignment(std::move(entry));
+    } else {
+      task.history.append(std::move(entry));
+    }
   }
   if (!is_noted && task.owner && task.started_at) {
-    task.history.append({HistoryKind::kAssignment, *task.owner, *task.started_at, task.attempt, std::nullopt, ""});
+    task.history.append_assignment(
+        {HistoryKind::kAssignment, *task.owner, *task.started_at, task.attempt, std::nullopt, ""});
   }
 }
 

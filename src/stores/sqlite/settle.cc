@@ -21,11 +21,15 @@ Brought brought_by(const Settlement& settlement) {
 std::vector<SettleOutcome> Settler::settle(std::span<const Settlement> settlements, Change& change) {
   std::vector<SettleOutcome> outcomes;
   outcomes.reserve(settlements.size());
-  for (const Settlement& settlement : settlements) outcomes.push_back(settle_one(settlement, change));
+  LateResultsByTask late;
+  for (const Settlement& settlement : settlements) outcomes.push_back(settle_one(settlement, change, late));
+  lives_.note_late_results(late, change.now());
   return outcomes;
 }
 
-SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change) {
+// What is refused is kept at the end of the batch, all of one task together, or before an accepted event of the task
+// changes its history.
+SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change, LateResultsByTask& late) {
   const auto life = lives_.find(settlement.id, settlement.scope);
   const Verdict verdict = judge(life ? std::optional(life->holding()) : std::nullopt, settlement.event,
                                 settlement.attempt, settlement.owner);
@@ -33,15 +37,24 @@ SettleOutcome Settler::settle_one(const Settlement& settlement, Change& change) 
 
   SettleOutcome outcome{verdict, life->state, life->attempt, life->newest_owner(), life->lease_expires};
   if (verdict == Verdict::kAccepted) {
+    keep(late, life->number, change);
     const Effect effect = effects_.of(*life, settlement.event, facts_of(settlement));
     effects_.write(*life, settlement.event, effect, brought_by(settlement), change);
     outcome.state = effect.state;
     outcome.lease_expires = effect.lease ? std::optional(change.after(*effect.lease)) : std::nullopt;
   } else if (keeps_late_result(verdict, life->holding(), settlement.event, settlement.attempt)) {
-    lives_.note_late_result(*life, settlement.attempt, settlement.owner, change.now(),
-                            late_result_detail(settlement.event, settlement.errors, settlement.result));
+    LateResults& of_task = late[life->number];
+    of_task.life = *life;
+    of_task.results.push_back({settlement.attempt, settlement.owner,
+                               late_result_detail(settlement.event, settlement.errors, settlement.result)});
   }
   return outcome;
+}
+
+void Settler::keep(LateResultsByTask& late, std::int64_t number, const Change& change) {
+  LateResultsByTask of_task;
+  of_task.insert(late.extract(number));
+  lives_.note_late_results(of_task, change.now());
 }
 
 std::vector<CancelOutcome> Settler::cancel(std::span<const CancelWish> wishes, Change& change) {

@@ -1,6 +1,7 @@
 // Settlements of owners, and cancels of clients.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,8 @@ class Settler {
   std::vector<CancelOutcome> cancel(std::span<const CancelWish> wishes, Change& change);
 
  private:
-  SettleOutcome settle_one(const Settlement& settlement, Change& change);
+  SettleOutcome settle_one(const Settlement& settlement, Change& change, LateResultsByTask& late);
+  void keep(LateResultsByTask& late, std::int64_t number, const Change& change);
   CancelOutcome cancel_one(const CancelWish& wish, Change& change);
 
   Lives& lives_;

@@ -8,9 +8,10 @@
 #include "store/batches.h"
 #include "stores/sqlite/claim.h"
 #include "stores/sqlite/cluster.h"
-#include "stores/sqlite/lock_file.h"
+#include "stores/sqlite/database_lock.h"
 #include "stores/sqlite/messages.h"
 #include "stores/sqlite/migrations.h"
+#include "stores/sqlite/private_files.h"
 #include "stores/sqlite/queues.h"
 #include "stores/sqlite/reader.h"
 #include "stores/sqlite/settle.h"
@@ -94,11 +95,11 @@ class Tasks final : public TaskStore {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(std::optional<LockFile> lock, std::string path, std::shared_ptr<Connection> writer,
-              const std::shared_ptr<Connection>& reader, const Clock& clock)
+  SqliteStore(std::optional<DatabaseLock> lock, std::string path, std::shared_ptr<Connection> writer,
+              const std::shared_ptr<Connection>& reader, const Clock& clock, std::size_t max_queues)
       : lock_(std::move(lock)),
         path_(std::move(path)),
-        writer_(std::move(writer), clock),
+        writer_(std::move(writer), clock, max_queues),
         tasks_(writer_, reader, clock),
         queues_(writer_),
         messages_(writer_),
@@ -113,7 +114,7 @@ class SqliteStore final : public Store {
   std::string description() const override { return fmt::format("sqlite {} at {}", sqlite3_libversion(), path_); }
 
  private:
-  std::optional<LockFile> lock_;  // first, so that it is released last
+  std::optional<DatabaseLock> lock_;  // first, so that it is released last
   std::string path_;
   Writer writer_;
   Tasks tasks_;
@@ -136,22 +137,39 @@ Result<std::string> path_of(const std::string& url) {
   return Error{ErrorCode::kMalformed, fmt::format("store '{}': give sqlite:PATH or sqlite::memory:", url)};
 }
 
-Result<std::optional<LockFile>> take_lock(const std::string& url, const std::string& path) {
-  if (url == kSqliteMemory) return std::optional<LockFile>();
-  auto lock = LockFile::take(path + ".lock");
+Result<std::optional<DatabaseLock>> take_lock(const std::string& url, const std::string& path) {
+  if (url == kSqliteMemory) return std::optional<DatabaseLock>();
+  if (auto checked = check_place(path); !checked.ok()) return checked.error();
+  auto lock = DatabaseLock::take(path);
   if (!lock.ok()) return lock.error();
-  return std::optional<LockFile>(std::move(*lock));
+  return std::optional<DatabaseLock>(std::move(*lock));
+}
+
+// The connection that writes. The files are made private after the database was opened, so that a file which is no
+// database is left as it is; what is new is private from the beginning.
+Result<std::shared_ptr<Connection>> connect_writer(const std::string& url, const std::string& path) {
+  if (url == kSqliteMemory) return connect(path, false);
+  if (auto created = create_private(path); !created.ok()) return created.error();
+  auto connection = connect(path, false);
+  if (!connection.ok()) return connection;
+  if (auto made = make_private(path); !made.ok()) return made.error();
+  return connection;
 }
 
 }  // namespace
 }  // namespace sqlite
 
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock) {
+std::optional<std::string> sqlite_warning(const std::string& url) {
+  const auto path = sqlite::path_of(url);
+  return path.ok() && url != kSqliteMemory ? sqlite::folder_warning(*path) : std::nullopt;
+}
+
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const Clock& clock, std::size_t max_queues) {
   const auto path = sqlite::path_of(url);
   if (!path.ok()) return path.error();
   auto lock = sqlite::take_lock(url, *path);
   if (!lock.ok()) return lock.error();
-  auto writer = sqlite::connect(*path, false);
+  auto writer = sqlite::connect_writer(url, *path);
   if (!writer.ok()) return writer.error();
   if (auto migrated = sqlite::migrate_database(*(*writer)->database, false); !migrated.ok()) return migrated.error();
   auto reader = url == kSqliteMemory ? writer : sqlite::connect(*path, true);
@@ -160,7 +178,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& url, const C
   const auto opened_writer = *writer;
   const auto opened_reader = *reader;
   std::unique_ptr<Store> store =
-      std::make_unique<sqlite::SqliteStore>(std::move(*lock), *path, opened_writer, opened_reader, clock);
+      std::make_unique<sqlite::SqliteStore>(std::move(*lock), *path, opened_writer, opened_reader, clock, max_queues);
   // Preparing the statements may have failed.
   for (const auto& connection : {opened_writer, opened_reader}) {
     if (auto prepared = connection->database->take_error(); !prepared.ok()) return prepared.error();
@@ -173,7 +191,7 @@ Result<MigrationReport> migrate_sqlite(const std::string& url, bool dry_run) {
   if (!path.ok()) return path.error();
   const auto lock = sqlite::take_lock(url, *path);
   if (!lock.ok()) return lock.error();
-  const auto connection = sqlite::connect(*path, false);
+  const auto connection = sqlite::connect_writer(url, *path);
   if (!connection.ok()) return connection.error();
   return sqlite::migrate_database(*(*connection)->database, dry_run);
 }

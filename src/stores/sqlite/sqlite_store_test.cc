@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,6 +210,85 @@ int live_through_a_full_disk(const std::string& folder, const Clock& clock) {
 TEST_F(SqliteStoreTest, AFullDiskRefusesNewWorkLosesNothingAndRecoversByItself) {
   const pid_t child = fork();
   if (child == 0) _exit(live_through_a_full_disk(folder_.path(), clock_));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+// ---- Files ----
+
+constexpr const char* kFiles[] = {"", "-wal", "-shm", ".lock"};
+
+unsigned mode_of(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? status.st_mode & 07777U : 0;
+}
+
+TEST_F(SqliteStoreTest, FilesAreForTheirOwnerOnlyAlsoInAFolderThatExisted) {
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
+  const mode_t before = umask(0);
+  const auto store = open();
+  ASSERT_TRUE(submit(*store, new_id()).ok());
+  umask(before);
+  for (const char* suffix : kFiles) EXPECT_EQ(mode_of(path() + suffix), 0600U) << suffix;
+}
+
+TEST_F(SqliteStoreTest, FilesThatOthersCouldReadAreMadePrivate) {
+  ASSERT_TRUE(submit(*open(), new_id()).ok());
+  for (const char* suffix : {"", ".lock"}) ASSERT_EQ(chmod((path() + suffix).c_str(), 0666), 0);
+  const auto store = open();
+  ASSERT_TRUE(submit(*store, new_id()).ok());
+  for (const char* suffix : kFiles) EXPECT_EQ(mode_of(path() + suffix), 0600U) << suffix;
+}
+
+TEST_F(SqliteStoreTest, FilesBehindALinkArePrivateAsWell) {
+  const std::string link = folder_.path() + "/link.db";
+  ASSERT_TRUE(submit(*open(), new_id()).ok());
+  ASSERT_EQ(chmod(path().c_str(), 0666), 0);
+  ASSERT_EQ(symlink(path().c_str(), link.c_str()), 0);
+  const auto store = std::move(open_sqlite_store("sqlite:" + link, clock_)).value();
+  ASSERT_TRUE(submit(*store, new_id()).ok());
+  for (const char* suffix : {"", "-wal", "-shm"}) EXPECT_EQ(mode_of(path() + suffix), 0600U) << suffix;
+}
+
+TEST_F(SqliteStoreTest, AFolderThatEveryUserMayWriteToIsRefused) {
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0777), 0);
+  const auto store = open_sqlite_store(url(), clock_);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.error().code, ErrorCode::kRefused);
+  EXPECT_THAT(store.error().message, HasSubstr("chmod o-w " + folder_.path()));
+  EXPECT_FALSE(migrate_sqlite(url(), true).ok());
+  for (const char* suffix : kFiles) EXPECT_EQ(mode_of(path() + suffix), 0U) << "nothing is written there";
+  ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
+  EXPECT_TRUE(open_sqlite_store(url(), clock_).ok()) << "as in /tmp, only the owner may replace a file";
+}
+
+TEST_F(SqliteStoreTest, AFolderThatAGroupMayWriteToIsWarnedAbout) {
+  EXPECT_EQ(sqlite_warning(url()), std::nullopt);
+  EXPECT_EQ(sqlite_warning("sqlite::memory:"), std::nullopt);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0770), 0);
+  EXPECT_TRUE(open_sqlite_store(url(), clock_).ok());
+  EXPECT_THAT(sqlite_warning(url()).value_or(""), HasSubstr("chmod g-w " + folder_.path()));
+}
+
+// Runs as another user: 0 if the database is refused and the message names both users.
+int open_as_another_user(const std::string& url, const Clock& clock) {
+  constexpr uid_t kNobody = 65534;
+  if (setresuid(kNobody, kNobody, kNobody) != 0) return 1;
+  const auto store = open_sqlite_store(url, clock);
+  const bool names_both =
+      !store.ok() &&
+      store.error().message.find("belongs to the user 0, and this program runs as 65534") != std::string::npos;
+  return names_both && store.error().code == ErrorCode::kRefused ? 0 : 1;
+}
+
+TEST_F(SqliteStoreTest, ADatabaseOfAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  open();
+  ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
+  for (const char* suffix : {"", ".lock"}) ASSERT_EQ(chmod((path() + suffix).c_str(), 0666), 0);
+  const pid_t child = fork();
+  if (child == 0) _exit(open_as_another_user(url(), clock_));
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);

@@ -1,8 +1,21 @@
 #include "stores/sqlite/submit.h"
 
+#include <fmt/format.h>
+
 #include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
+namespace {
+
+// The insert was ignored, and no task has this id or key: its number is taken.
+Error not_stored(const Submission& submission, std::int64_t number) {
+  return {ErrorCode::kInternal,
+          fmt::format("task {}: was not stored, because its number {} is taken by another task: another program writes "
+                      "to this SQLite database; stop it, and submit again",
+                      to_string(submission.id()), number)};
+}
+
+}  // namespace
 
 Submitter::Submitter(Writer& writer)
     : writer_(writer),
@@ -29,7 +42,12 @@ SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& k
     if (!found) {
       // A queue is made only for a task that will be stored in it.
       if (auto present = find_present(submission, digest, 0)) return *present;
-      found = writer_.find_or_make_queue(task.queue);
+      const QueueAllowance* const allowance = submission.allowance.get();
+      if (allowance && writer_.queues_made_by(allowance->token) >= allowance->most) {
+        return {.kind = SubmitOutcome::Kind::kOverAllowance, .id = submission.id()};
+      }
+      found =
+          writer_.find_or_make_queue(task.queue, change, allowance ? std::optional(allowance->token) : std::nullopt);
       if (!found) return {.kind = SubmitOutcome::Kind::kOverLimit, .id = submission.id()};
     }
     queue = known.emplace(task.queue, *found).first;
@@ -38,7 +56,11 @@ SubmitOutcome Submitter::submit_one(const Submission& submission, KnownQueues& k
 
   const std::int64_t number = writer_.next_number();
   const bool inserted = insert_task_.insert({number, row.no, submission.id(), change.now(), digest}, task);
-  if (!inserted) return find_present(submission, digest, row.no).value_or(SubmitOutcome{});
+  if (!inserted) {
+    if (auto present = find_present(submission, digest, row.no)) return *present;
+    writer_.database().fail(not_stored(submission, number));
+    return {};
+  }
 
   SubmitOutcome outcome{.kind = SubmitOutcome::Kind::kCreated, .id = submission.id(), .number = number};
   insert_life(number, task, row, outcome, change);

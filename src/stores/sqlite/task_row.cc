@@ -46,9 +46,9 @@ Task columns_of(const Statement& row) {
 TaskRowInserter::TaskRowInserter(Database& database) : statement_(database, statement("task_row_insert")) {}
 
 bool TaskRowInserter::insert(const NewTaskRow& row, const NewTask& task) {
-  return statement_.run(row.number, row.id, row.queue, task.key, task.priority, row.created_at, task.max_attempts,
-                        task.retry.kind, task.retry.delay, task.retry.factor, task.retry.cap, task.retry.jitter,
-                        Blob{row.digest}, task.spec) > 0;
+  return statement_.run_any(row.number, row.id, row.queue, task.key, task.priority, row.created_at, task.max_attempts,
+                            task.retry.kind, task.retry.delay, task.retry.factor, task.retry.cap, task.retry.jitter,
+                            Blob{row.digest}, task.spec) > 0;
 }
 
 TaskRowReader::TaskRowReader(Database& database) : statement_(database, statement("task_row_read")) {}

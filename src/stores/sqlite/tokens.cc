@@ -70,7 +70,7 @@ Result<Token> Tokens::create(const Token& token) {
 
 Result<bool> Tokens::revoke(std::string_view id) {
   return writer_.transact<bool>([&](Change&) {
-    const bool is_gone = delete_.run(id) > 0;
+    const bool is_gone = delete_.run_any(id) > 0;
     if (is_gone) next_version_.run();
     return is_gone;
   });

@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "store/queue_store.h"
 #include "stores/sqlite/statements.h"
 #include "stores/upkeep_parts.h"
 
 namespace horae::sqlite {
 namespace {
+
+constexpr auto kOld = std::chrono::duration_cast<std::chrono::microseconds>(kQueueMemory);
 
 std::optional<Instant> only_instant(Statement& statement) {
   std::optional<Instant> instant;
@@ -23,8 +26,6 @@ std::string_view overdue() {
   return statement("upkeep_overdue");
 }
 
-bool purges_too_much() { return HORAE_MUTANT("purge_takes_the_unfinished"); }
-
 void add_once(std::vector<std::string>& names, std::string name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
 }
@@ -35,6 +36,7 @@ Upkeep::Upkeep(Writer& writer, Lives& lives, Effects& effects)
     : writer_(writer),
       lives_(lives),
       effects_(effects),
+      purger_(writer),
       due_(writer.database(), statement("upkeep_due")),
       next_due_(writer.database(), statement("upkeep_next_due")),
       promote_(writer.database(), statement("upkeep_promote")),
@@ -42,17 +44,11 @@ Upkeep::Upkeep(Writer& writer, Lives& lives, Effects& effects)
       set_stamp_(writer.database(), statement("upkeep_set_stamp")),
       first_expiry_(writer.database(), statement("upkeep_first_expiry")),
       extend_(writer.database(), statement("upkeep_extend")),
+      extend_out_of_sight_(writer.database(), statement("upkeep_extend_out_of_sight")),
       overdue_(writer.database(), overdue()),
       name_(writer.database(), statement("upkeep_name")),
       retentions_(writer.database(), statement("upkeep_retentions")),
-      purgeable_(writer.database(), purges_too_much() ? statement("mutant_purgeable") : statement("upkeep_purgeable")),
-      purge_life_(writer.database(),
-                  purges_too_much() ? statement("mutant_purge_life") : statement("upkeep_purge_life")),
-      purge_task_(writer.database(), statement("upkeep_purge_task")),
-      purge_checkpoint_(writer.database(), statement("upkeep_purge_checkpoint")),
-      purge_errors_(writer.database(), statement("upkeep_purge_errors")),
-      purge_trail_(writer.database(), statement("upkeep_purge_trail")),
-      raise_high_number_(writer.database(), statement("upkeep_raise_high_number")),
+      forget_queues_(writer.database(), statement("upkeep_forget_queues")),
       old_tokens_(writer.database(), statement("upkeep_old_tokens")),
       forget_token_(writer.database(), statement("upkeep_forget_token")) {}
 
@@ -91,7 +87,7 @@ Result<Watch> Upkeep::look() {
 Result<bool> Upkeep::extend_leases(const std::optional<Instant>& seen) {
   return writer_.transact<bool>([&](Change& change) {
     if (stamp() != seen) return false;
-    if (!HORAE_MUTANT("extension_is_lost")) extend_.run(change.now());
+    if (!HORAE_MUTANT("extension_is_lost")) extend_.run_any(change.now());
     set_stamp_.run(change.now());
     return true;
   });
@@ -102,19 +98,22 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
     if (!has_leases()) return ExpireOutcome{};
     const auto last = stamp();
     if (last != wish.seen) return ExpireOutcome{.kind = ExpireOutcome::Kind::kStampMoved};
-    const auto silence = std::chrono::floor<std::chrono::microseconds>(wish.silence);
-    const bool is_old = !last || change.now() - *last > silence;
-    if (is_old && !HORAE_MUTANT("outage_is_the_workers_fault"))
-      return ExpireOutcome{.kind = ExpireOutcome::Kind::kTooOld};
+    if (!last) return ExpireOutcome{.kind = ExpireOutcome::Kind::kNoStamp};
+    ExpireOutcome outcome{.extended = extend_out_of_sight(*last, wish.slack, change)};
 
     std::vector<std::int64_t> numbers;
     overdue_.start(change.now(), wish.max);
     while (overdue_.next()) numbers.push_back(overdue_.integer(0));
-    ExpireOutcome outcome;
     for (const std::int64_t number : numbers) outcome.expired.push_back(expire_one(number, change));
     set_stamp_.run(change.now());
     return outcome;
   });
+}
+
+bool Upkeep::extend_out_of_sight(Instant last, Duration slack, const Change& change) {
+  if (HORAE_MUTANT("outage_is_the_workers_fault") || HORAE_MUTANT("extension_is_lost")) return false;
+  const auto micros = std::chrono::floor<std::chrono::microseconds>(slack).count();
+  return extend_out_of_sight_.run(change.now(), last, std::int64_t{micros}) > 0;
 }
 
 ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {
@@ -130,13 +129,19 @@ ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {
   return expired;
 }
 
+// Queues go in a transaction of their own, because the counts of one are written at its end.
 Result<PurgeOutcome> Upkeep::purge(std::size_t max) {
-  return writer_.transact<PurgeOutcome>([&](Change& change) {
-    PurgeOutcome outcome = purge_tasks(max, change);
+  auto outcome = writer_.transact<PurgeOutcome>([&](Change& change) {
+    PurgeOutcome purged = purge_tasks(max, change);
     const bool has_more_tokens = forget_old_tokens(max, change);
-    outcome.more = outcome.more || has_more_tokens;
-    return outcome;
+    purged.more = purged.more || has_more_tokens;
+    return purged;
   });
+  if (!outcome.ok() || outcome->more) return outcome;
+  const auto forgotten =
+      writer_.transact<bool>([&](Change& change) { return forget_queues_.run_any(change.now() - kOld, max) > 0; });
+  if (!forgotten.ok()) return forgotten.error();
+  return outcome;
 }
 
 PurgeOutcome Upkeep::purge_tasks(std::size_t max, Change& change) {
@@ -148,16 +153,10 @@ PurgeOutcome Upkeep::purge_tasks(std::size_t max, Change& change) {
   for (const auto& [queue, retention] : queues) {
     const auto kept = std::chrono::ceil<std::chrono::microseconds>(retention);
     const Instant before = change.now() - (HORAE_MUTANT("purge_ignores_retention") ? kept / 8 : kept);
-    std::vector<std::int64_t> numbers;
-    purgeable_.start(queue, before, max - outcome.purged + 1);  // one more shows whether there is more
-    while (purgeable_.next()) numbers.push_back(purgeable_.integer(0));
-    for (const std::int64_t number : numbers) {
-      if (outcome.purged == max) {
-        outcome.more = true;
-        return outcome;
-      }
-      outcome.purged += purge_one(number, queue, change) ? 1U : 0U;
-    }
+    const PurgeOutcome of_queue = purger_.purge(queue, before, max - outcome.purged, change);
+    outcome.purged += of_queue.purged;
+    outcome.more = of_queue.more;
+    if (outcome.more) break;
   }
   return outcome;
 }
@@ -170,17 +169,6 @@ bool Upkeep::forget_old_tokens(std::size_t max, const Change& change) {
   if (has_more) tokens.resize(max);
   for (const Uuid& token : tokens) forget_token_.run(token);
   return has_more;
-}
-
-bool Upkeep::purge_one(std::int64_t number, std::int64_t queue, Change& change) {
-  std::optional<State> state;
-  purge_life_.start(number);
-  while (purge_life_.next()) state = static_cast<State>(purge_life_.small(0));
-  if (!state) return false;
-  for (Statement* statement : {&purge_task_, &purge_checkpoint_, &purge_errors_, &purge_trail_}) statement->run(number);
-  raise_high_number_.run(number);
-  change.moved(queue, state, std::nullopt);
-  return true;
 }
 
 }  // namespace horae::sqlite

@@ -6,6 +6,7 @@
 #include "store/task_store.h"
 #include "stores/sqlite/effects.h"
 #include "stores/sqlite/life.h"
+#include "stores/sqlite/purge.h"
 #include "stores/sqlite/writer.h"
 
 namespace horae::sqlite {
@@ -30,14 +31,15 @@ class Upkeep {
 
   std::optional<Instant> stamp();
   bool has_leases();
+  bool extend_out_of_sight(Instant last, Duration slack, const Change& change);  // true if there were any
   ExpiredLease expire_one(std::int64_t number, Change& change);
   PurgeOutcome purge_tasks(std::size_t max, Change& change);
-  bool purge_one(std::int64_t number, std::int64_t queue, Change& change);
   bool forget_old_tokens(std::size_t max, const Change& change);  // true if there are more
 
   Writer& writer_;
   Lives& lives_;
   Effects& effects_;
+  Purger purger_;
   Statement due_;
   Statement next_due_;
   Statement promote_;
@@ -45,16 +47,11 @@ class Upkeep {
   Statement set_stamp_;
   Statement first_expiry_;
   Statement extend_;
+  Statement extend_out_of_sight_;
   Statement overdue_;
   Statement name_;
   Statement retentions_;
-  Statement purgeable_;
-  Statement purge_life_;
-  Statement purge_task_;
-  Statement purge_checkpoint_;
-  Statement purge_errors_;
-  Statement purge_trail_;
-  Statement raise_high_number_;
+  Statement forget_queues_;
   Statement old_tokens_;
   Statement forget_token_;
 };

@@ -59,6 +59,20 @@ update life
    set lease_expires = ?1 + lease / 1000
  where state = 2;
 
+-- name: upkeep_extend_out_of_sight
+-- Leases that no monitor has seen for too long: see ExpireWish in src/store/task_store.h. Such a lease ends after
+-- the last stamp, and within twice the time that has passed since, which bounds the scan.
+-- ?1 integer: now, µs
+-- ?2 integer: the last stamp, µs
+-- ?3 integer: the slack, µs
+-- Index: life_lease
+update life
+   set lease_expires = ?1 + (lease + 999) / 1000
+ where state = 2
+   and lease_expires >= ?2
+   and lease_expires < ?1 + 2 * (?1 - ?2)
+   and 3 * (?1 - ?3 - max(?2, lease_expires - (lease + 999) / 1000)) > (lease + 999) / 1000;
+
 -- name: upkeep_overdue
 -- Running tasks whose lease has ended, most overdue first.
 -- ?1 integer: now, µs
@@ -84,54 +98,18 @@ select id, queue.name
 select no, retention
   from queue;
 
--- name: upkeep_purgeable
--- ?1 integer: queue
--- ?2 integer: what was updated before this may go, µs
--- ?3 integer: how many
--- Index: life_finished, whose order this is
-select number
-  from life
- where queue = ?1 and state >= 3 and updated_at < ?2
- order by updated_at
- limit ?3;
-
--- name: upkeep_purge_life
--- ?1 integer: task
--- Index: the primary key
-delete from life
- where number = ?1 and state >= 3
-returning state;
-
--- name: upkeep_purge_task
--- ?1 integer: task
--- Index: the primary key
-delete from task
- where number = ?1;
-
--- name: upkeep_purge_checkpoint
--- ?1 integer: task
--- Index: the primary key
-delete from checkpoint
- where number = ?1;
-
--- name: upkeep_purge_errors
--- ?1 integer: task
--- Index: the primary key
-delete from error
- where number = ?1;
-
--- name: upkeep_purge_trail
--- ?1 integer: task
--- Index: the primary key
-delete from trail
- where number = ?1;
-
--- name: upkeep_raise_high_number
--- Numbers are not given twice.
--- ?1 integer: number of a task that is purged
--- Index: none, the table has one row
-update control
-   set high_number = max(high_number, ?1);
+-- name: upkeep_forget_queues
+-- ?1 integer: only those that were made before this, µs
+-- ?2 integer: how many
+-- Index: none, all are read
+delete from queue
+ where no in (
+         select no
+           from queue
+          where configured = 0
+            and made_at < ?1
+            and scheduled + ready + running + completed + aborted + cancelled = 0
+          limit ?2);
 
 -- name: upkeep_old_tokens
 -- Tokens that are old, and under which nothing is leased. All running tasks are read once for all of them.

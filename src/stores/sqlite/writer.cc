@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "store/queue_store.h"
-#include "store/submission.h"
 #include "stores/sqlite/statements.h"
 
 namespace horae::sqlite {
@@ -22,6 +21,12 @@ std::optional<QueueRow> only_queue(Statement& statement) {
   return queue;
 }
 
+std::size_t only_count(Statement& statement) {
+  const auto count = statement.next() ? static_cast<std::size_t>(statement.integer(0)) : 0;
+  statement.finish();
+  return count;
+}
+
 std::int64_t second_of(Instant instant) {
   return std::chrono::floor<std::chrono::seconds>(instant).time_since_epoch().count();
 }
@@ -36,13 +41,15 @@ void Change::moved(std::int64_t queue, std::optional<State> from, std::optional<
   if (to) ++counts[static_cast<std::size_t>(*to)];
 }
 
-Writer::Writer(std::shared_ptr<Connection> connection, const Clock& clock)
+Writer::Writer(std::shared_ptr<Connection> connection, const Clock& clock, std::size_t max_queues)
     : connection_(std::move(connection)),
       database_(*connection_->database),
       clock_(clock),
+      max_queues_(max_queues),
       find_queue_(database_, statement("writer_queue_by_name")),
       queue_by_number_(database_, statement("writer_queue_by_number")),
       count_queues_(database_, statement("writer_count_queues")),
+      count_made_by_(database_, statement("writer_count_made_by")),
       make_queue_(database_, statement("writer_make_queue")),
       add_counts_(database_, statement("writer_add_counts")),
       stopped_(database_, statement("writer_stopped")) {
@@ -53,15 +60,15 @@ Writer::Writer(std::shared_ptr<Connection> connection, const Clock& clock)
 
 std::optional<QueueRow> Writer::find_queue(std::string_view name) { return only_queue(find_queue_.start(name)); }
 
-std::optional<QueueRow> Writer::find_or_make_queue(std::string_view name) {
+std::optional<QueueRow> Writer::find_or_make_queue(std::string_view name, const Change& change,
+                                                   const std::optional<std::string>& maker) {
   if (auto queue = find_queue(name)) return queue;
-  const bool counted = count_queues_.start().next();
-  const auto queues = counted ? count_queues_.integer(0) : 0;
-  count_queues_.finish();
-  if (queues >= static_cast<std::int64_t>(kMaxQueues)) return std::nullopt;
-  make_queue_.run(name, kDefaultAgeingRate, kDefaultRetention);
+  if (only_count(count_queues_.start()) >= max_queues_) return std::nullopt;
+  make_queue_.run(name, kDefaultAgeingRate, kDefaultRetention, maker, change.now());
   return find_queue(name);
 }
+
+std::size_t Writer::queues_made_by(std::string_view token) { return only_count(count_made_by_.start(token)); }
 
 QueueRow Writer::queue_by_number(std::int64_t no) {
   return only_queue(queue_by_number_.start(no)).value_or(QueueRow{.no = no});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,8 +50,8 @@ class Change {
 // transact() is thread-safe and serializes transactions; everything else is for code that runs inside one.
 class Writer {
  public:
-  // The database has the newest schema. The clock must outlive the writer.
-  Writer(std::shared_ptr<Connection> connection, const Clock& clock);
+  // The database has the newest schema. The clock must outlive the writer. `max_queues`: how many there may be.
+  Writer(std::shared_ptr<Connection> connection, const Clock& clock, std::size_t max_queues);
 
   // Runs `body` (Change& -> T) in a write transaction. What it answers is durable when this returns. On any error
   // nothing of it has happened; kUnavailable if SQLite could not write now.
@@ -74,8 +75,14 @@ class Writer {
   // A queue by its name; nothing if it does not exist.
   std::optional<QueueRow> find_queue(std::string_view name);
 
-  // The same, made if it does not exist; nothing if there are kMaxQueues already.
-  std::optional<QueueRow> find_or_make_queue(std::string_view name);
+  // The same, made if it does not exist, on the account of that token; nothing if there are max_queues() already.
+  std::optional<QueueRow> find_or_make_queue(std::string_view name, const Change& change,
+                                             const std::optional<std::string>& maker = std::nullopt);
+
+  // How many queues exist that this token made.
+  std::size_t queues_made_by(std::string_view token);
+
+  std::size_t max_queues() const { return max_queues_; }
 
   QueueRow queue_by_number(std::int64_t no);
 
@@ -88,11 +95,13 @@ class Writer {
   std::shared_ptr<Connection> connection_;
   Database& database_;
   const Clock& clock_;
+  const std::size_t max_queues_;
   // All guarded by the connection's mutex, which is held across the disk writes of a transaction: SQLite has one writer
   // anyway.
   Statement find_queue_;
   Statement queue_by_number_;
   Statement count_queues_;
+  Statement count_made_by_;
   Statement make_queue_;
   Statement add_counts_;
   Statement stopped_;

@@ -23,9 +23,18 @@ select count(*)
 -- ?1 text: name
 -- ?2 integer: rate of ageing
 -- ?3 integer: retention, ns
+-- ?4 text: token on whose account it is made, or null
+-- ?5 integer: now, µs
 -- Index: the primary key, and that of the names
-insert into queue (name, paused, base, rate, since, retention)
-values (?1, 0, 0, ?2, 0, ?3);
+insert into queue (name, paused, base, rate, since, retention, made_by, made_at)
+values (?1, 0, 0, ?2, 0, ?3, ?4, ?5);
+
+-- name: writer_count_made_by
+-- ?1 text: token
+-- Index: none; all queues are read, once for each new queue
+select count(*)
+  from queue
+ where made_by = ?1;
 
 -- name: writer_add_counts
 -- ?1, ?2, ?3, ?4, ?5, ?6 integer: changes of the counts, in the order of the states

@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,13 @@ namespace horae::postgres {
 struct KnownLease {
   Range range;
   int attempt = 0;
+  std::size_t owner_hash = 0;
+
+  KnownLease(const Range& tasks, int number, std::string_view owner)
+      : range(tasks), attempt(number), owner_hash(std::hash<std::string_view>{}(owner)) {}
+
+  // False for any other owner, but for a clash of hashes: the database decides.
+  bool may_be_of(std::string_view owner) const { return owner_hash == std::hash<std::string_view>{}(owner); }
 };
 
 // Thread-safe.
@@ -37,7 +46,7 @@ class KnownTasks {
       if (task.spec.size() > kMostSpecBytes) continue;
       Slot& slot = slot_of(entry.number);
       slot = {entry.number, entry.submission->id(), Payload{task.priority, task.spec}, std::nullopt};
-      if (entry.submission->start && !task.recurring) slot.lease = KnownLease{{entry.number, entry.number}, 1};
+      if (entry.submission->start && !task.recurring) slot.lease = lease_of_one(entry.number, *entry.submission->start);
     }
   }
 
@@ -85,7 +94,9 @@ class KnownTasks {
     }
   }
 
-  // The lease of each settlement's task. Nothing unless all of them are known, and each number to be that of its id.
+  // The lease of each settlement's task. Nothing unless all of them are known, each number to be that of its id, and
+  // each owner to be that of the lease: what a stranger reports costs no vain attempt, and no owner the knowledge of its
+  // lease.
   template <typename Settlements>
   std::optional<std::vector<KnownLease>> leases_of(const Settlements& settlements) {
     std::vector<KnownLease> leases;
@@ -94,6 +105,7 @@ class KnownTasks {
     for (const auto& each : settlements) {
       const Slot& slot = slot_of(each.number);
       if (slot.number != each.number || slot.id != each.id || !slot.lease) return std::nullopt;
+      if (!slot.lease->may_be_of(each.owner)) return std::nullopt;
       leases.push_back(*slot.lease);
     }
     return leases;
@@ -130,6 +142,8 @@ class KnownTasks {
     std::optional<Payload> payload;
     std::optional<KnownLease> lease;
   };
+
+  static KnownLease lease_of_one(std::int64_t number, const Start& start) { return {{number, number}, 1, start.owner}; }
 
   // Consecutive numbers have different slots.
   Slot& slot_of(std::int64_t number) { return slots_[static_cast<std::size_t>(number) % kSlots]; }

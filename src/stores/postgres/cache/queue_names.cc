@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "model/task.h"
 #include "store/queue_store.h"
@@ -17,6 +20,7 @@ const Sql kFind = statement("queue_find");
 const Sql kNameOf = statement("queue_name_of");
 const Sql kLock = statement("queue_lock");
 const Sql kMake = statement("queue_make");
+const Sql kIsFull = statement("queue_is_full");
 
 QueueNumbers read_numbers(const Rows& rows) {
   QueueNumbers numbers;
@@ -42,25 +46,53 @@ Result<QueueNumbers> QueueNames::find(const std::vector<std::string>& names) {
 }
 
 Result<QueueNumbers> QueueNames::find_or_make(const std::vector<std::string>& names) {
+  std::vector<WantedQueue> wanted;
+  for (const std::string& name : names) wanted.push_back({.name = name});
+  auto made = find_or_make_wanted(wanted);
+  if (!made.ok()) return made.error();
+  return std::move(made->numbers);
+}
+
+Result<MadeQueues> QueueNames::find_or_make_wanted(const std::vector<WantedQueue>& wanted) {
+  std::vector<std::string> names;
+  for (const WantedQueue& each : wanted) names.push_back(each.name);
   auto numbers = find(names);
-  if (!numbers.ok()) return numbers;
-  std::vector<std::string> missing;
-  QueueNumbers meanwhile = known(names, missing);
-  numbers->merge(meanwhile);
-  if (missing.empty()) return numbers;
-  // Idempotent, so that the caller may repeat it after kUnavailable: queues that exist already are found.
-  auto made = pool_.transact<QueueNumbers>([&](Transaction& transaction) -> Result<QueueNumbers> {
-    transaction.send(kLock);
-    transaction.send(kMake,
-                     Params::of(missing, kDefaultAgeingRate, kDefaultRetention, static_cast<std::int64_t>(kMaxQueues)));
-    const auto ticket = transaction.send(kFind, Params::of(missing));
-    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
-    return read_numbers(transaction.rows(ticket));
-  });
+  if (!numbers.ok()) return numbers.error();
+  std::vector<WantedQueue> missing;
+  std::set<std::pair<std::string_view, std::string_view>> seen;  // a name, and on whose account
+  for (const WantedQueue& each : wanted) {
+    if (numbers->contains(each.name) || !check_queue_name(each.name).ok()) continue;
+    const std::string_view maker = each.allowance ? std::string_view(each.allowance->token) : std::string_view();
+    if (seen.emplace(each.name, maker).second) missing.push_back(each);
+  }
+  if (missing.empty()) return MadeQueues{.numbers = std::move(*numbers)};
+  auto made = make(missing);
   if (!made.ok()) return made;
-  remember(*made);
-  numbers->merge(*made);
-  return numbers;
+  remember(made->numbers);
+  made->numbers.merge(*numbers);
+  return made;
+}
+
+// Idempotent, so that the caller may repeat it after kUnavailable: queues that exist already are found.
+Result<MadeQueues> QueueNames::make(const std::vector<WantedQueue>& missing) {
+  std::vector<std::string> names;
+  std::vector<std::optional<std::string>> makers;
+  std::vector<std::int64_t> most;
+  for (const auto& [name, allowance] : missing) {
+    names.push_back(name);
+    makers.push_back(allowance ? std::optional(allowance->token) : std::nullopt);
+    most.push_back(allowance ? static_cast<std::int64_t>(allowance->most) : 0);
+  }
+  const auto max = static_cast<std::int64_t>(max_queues_);
+  return pool_.transact<MadeQueues>([&](Transaction& transaction) -> Result<MadeQueues> {
+    transaction.send(kLock);
+    transaction.send(kMake, Params::of(names, kDefaultAgeingRate, kDefaultRetention, max, makers, most));
+    const auto found = transaction.send(kFind, Params::of(names));
+    const auto full = transaction.send(kIsFull, Params::of(max));
+    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+    return MadeQueues{.numbers = read_numbers(transaction.rows(found)),
+                      .is_full = transaction.rows(full)[0].boolean(0)};
+  });
 }
 
 Result<std::string> QueueNames::name_of(int no) {
@@ -77,6 +109,26 @@ Result<std::string> QueueNames::name_of(int no) {
   });
   if (name.ok()) remember({{*name, no}});
   return name;
+}
+
+void QueueNames::forget(const std::vector<std::string>& names) {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& name : names) {
+    if (const auto found = numbers_.find(name); found != numbers_.end()) forget_number(found->second);
+  }
+}
+
+void QueueNames::forget_numbers(const std::vector<int>& numbers) {
+  const std::lock_guard lock(mutex_);
+  for (const int no : numbers) forget_number(no);
+}
+
+void QueueNames::forget_number(int no) {
+  const auto found = names_.find(no);
+  if (found == names_.end()) return;
+  const auto of_name = numbers_.find(found->second);
+  if (of_name != numbers_.end() && of_name->second == no) numbers_.erase(of_name);
+  names_.erase(found);
 }
 
 void QueueNames::forget() {
@@ -101,9 +153,13 @@ QueueNumbers QueueNames::known(const std::vector<std::string>& names, std::vecto
 
 void QueueNames::remember(const QueueNumbers& numbers) {
   const std::lock_guard lock(mutex_);
+  if (names_.size() > kMostCached) {
+    numbers_.clear();
+    names_.clear();
+  }
   for (const auto& [name, no] : numbers) {
-    numbers_.emplace(name, no);
-    names_.emplace(no, name);
+    numbers_.insert_or_assign(name, no);
+    names_.insert_or_assign(no, name);
   }
 }
 

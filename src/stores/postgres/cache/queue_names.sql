@@ -24,15 +24,30 @@ select name
 lock table queue in share row exclusive mode;
 
 -- name: queue_make
--- $1 text[]: names, each once
+-- A name that comes for several tokens is made for the first one that may.
+-- $1 text[]: names
 -- $2 bigint: rate of ageing
 -- $3 bigint: retention, ns
 -- $4 bigint: how many queues there may be
+-- $5 text[]: the token on whose account each is made, or null
+-- $6 bigint[]: how many queues that token may have made
 -- Index: queue_name_key
 -- Locks: the new rows; the table is locked already
-insert into queue (name, rate, retention)
-select name, $2, $3
-  from unnest($1) with ordinality as wanted(name, place)
- where not exists (select from queue where queue.name = wanted.name)
+insert into queue (name, rate, retention, made_by, made_at)
+select name, $2, $3, maker, horae_now()
+  from (
+    select w.name, w.maker, w.most, w.place, row_number() over (partition by w.maker order by w.place) as nth
+      from unnest($1::text[], $5::text[], $6::bigint[]) with ordinality as w(name, maker, most, place)
+     where not exists (select from queue where queue.name = w.name)) as wanted
+ where maker is null
+    or nth <= most - (select count(*) from queue where queue.made_by = wanted.maker)
  order by place
- limit greatest($4 - (select count(*) from queue), 0);
+ limit greatest($4 - (select count(*) from queue), 0)
+    on conflict (name) do nothing;
+
+-- name: queue_is_full
+-- $1 bigint: how many queues there may be
+-- Index: none
+-- Locks: none
+select count(*) >= $1::bigint
+  from queue;

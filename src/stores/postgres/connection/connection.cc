@@ -29,10 +29,19 @@ const Sql kTransactionSettings = statement("transaction_settings");
 constexpr const char* kBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 constexpr const char* kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-std::string trimmed(const char* message) {
-  std::string text = message ? message : "";
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+// A message of libpq or of the server, which may have several lines.
+std::string in_one_line(const char* message) {
+  std::string line;
+  for (std::string_view rest = message ? message : ""; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view part = rest.substr(0, end);
+    while (part.starts_with(' ') || part.starts_with('\t')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    if (!line.empty() && !part.empty()) line += "; ";
+    line += part;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return line;
 }
 
 bool starts_with_any(const std::string& state, std::initializer_list<const char*> classes) {
@@ -55,6 +64,8 @@ bool Failure::transient() const { return sqlstate == "40001" || sqlstate == "40P
 bool Failure::duplicate() const { return sqlstate == "23505"; }
 // A partition that is dropped while a statement waits for it shows as a relation that is gone.
 bool Failure::no_partition() const { return sqlstate == "23514" || sqlstate == "42P01" || sqlstate == "XX000"; }
+bool Failure::null_value() const { return sqlstate == "23502"; }
+bool Failure::lock_timeout() const { return sqlstate == "55P03"; }
 bool Failure::unmet() const { return sqlstate == "22012"; }
 
 // ---- Connection ----
@@ -77,7 +88,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& url) {
   Handle handle(PQconnectdbParams(keywords.data(), values.data(), 1));
   if (!handle || PQstatus(handle.get()) != CONNECTION_OK) {
     return Error{ErrorCode::kUnavailable,
-                 fmt::format("PostgreSQL cannot be reached: {}", trimmed(PQerrorMessage(handle.get())))};
+                 fmt::format("PostgreSQL cannot be reached: {}", in_one_line(PQerrorMessage(handle.get())))};
   }
   std::unique_ptr<Connection> connection(new Connection(std::move(handle)));
   if (auto ready = connection->set_up(); !ready.ok()) return ready.error();
@@ -137,7 +148,7 @@ Result<Rows> Connection::ask(const std::string& text, int silence_ms) {
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY) continue;
     const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     error = Error{state ? code_of(state) : ErrorCode::kUnavailable,
-                  fmt::format("PostgreSQL: {}", trimmed(PQresultErrorMessage(result)))};
+                  fmt::format("PostgreSQL: {}", in_one_line(PQresultErrorMessage(result)))};
   }
   if (error) return *error;
   if (lost() || silent_) return Error{ErrorCode::kUnavailable, "PostgreSQL: the connection was lost: no answer"};
@@ -182,7 +193,7 @@ std::vector<std::string> Connection::take_told() {
 }
 
 std::string Connection::message() const {
-  const std::string text = trimmed(PQerrorMessage(handle_.get()));
+  const std::string text = in_one_line(PQerrorMessage(handle_.get()));
   return text.empty() ? "no answer" : text;
 }
 
@@ -374,7 +385,7 @@ void Transaction::note_failure(pg_result* result, Pending::Kind answered) {
   if (state == nullptr) return note_loss();
   // After an error the server skips the rest of the pipeline, COMMIT too, even if it says goodbye with it.
   if (answered != Pending::Kind::kCommit) commit_possible_ = false;
-  failure_ = Failure{.error = {code_of(state), fmt::format("PostgreSQL: {}", trimmed(PQresultErrorMessage(result)))},
+  failure_ = Failure{.error = {code_of(state), fmt::format("PostgreSQL: {}", in_one_line(PQresultErrorMessage(result)))},
                      .sqlstate = state};
   if (answered == Pending::Kind::kSettings && state == kNoNumber) {
     failure_->error.code = ErrorCode::kUnavailable;

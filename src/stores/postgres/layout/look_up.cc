@@ -2,6 +2,7 @@
 
 #include "base/uuid.h"
 #include "stores/postgres/connection/statements.h"
+#include "stores/postgres/layout/places.h"
 
 namespace horae::postgres {
 namespace {
@@ -37,15 +38,20 @@ std::vector<std::optional<std::int64_t>> find_numbers(Transaction& transaction, 
 
 Standings find_standings(Transaction& transaction, const std::vector<std::int64_t>& numbers) {
   Standings standings;
-  if (numbers.empty()) return standings;
-  for (const Row row : transaction.run(kFindStandings, Params::of(numbers))) {
-    standings[row.integer(0)] = {.state = static_cast<State>(row.small(1)),
-                                 .queue = row.small(8),
-                                 .attempt = row.small(2),
-                                 .owner = row.optional_text(3),
-                                 .started_at = row.optional_instant(4),
-                                 .expires = row.optional_instant(5),
-                                 .ended = row.attempt_end(6)};
+  const std::set<std::int64_t> wanted(numbers.begin(), numbers.end());
+  if (wanted.empty()) return standings;
+  const auto ranges = ranges_of({wanted.begin(), wanted.end()});
+  for (const Row row : transaction.run(kFindStandings, Params::of(los_of(ranges), his_of(ranges)))) {
+    const Standing standing{.state = static_cast<State>(row.small(2)),
+                            .queue = row.small(9),
+                            .attempt = row.small(3),
+                            .owner = row.optional_text(4),
+                            .started_at = row.optional_instant(5),
+                            .expires = row.optional_instant(6),
+                            .ended = row.attempt_end(7),
+                            .read_at = row.instant(10)};
+    const auto end = wanted.upper_bound(row.integer(1));
+    for (auto number = wanted.lower_bound(row.integer(0)); number != end; ++number) standings[*number] = standing;
   }
   return standings;
 }

@@ -26,6 +26,7 @@ struct Standing {
   std::optional<Instant> started_at;
   std::optional<Instant> expires;
   std::optional<AttemptEnd> ended;
+  Instant read_at = {};  // the store's time
 
   Holding holding() const { return {state, attempt, owner.value_or(""), ended}; }
 
@@ -66,7 +67,8 @@ void hide_out_of_scope(Transaction& transaction, std::span<const Item> items,
   const auto names = find_queue_names(transaction, queues);
   if (transaction.failed()) return;
   for (const auto& [i, queue] : scoped) {
-    if (!items[i].scope->allows(names.at(queue))) numbers[i].reset();
+    const auto name = names.find(queue);  // nothing: the task was purged meanwhile, and its queue has ended
+    if (name == names.end() || !items[i].scope->allows(name->second)) numbers[i].reset();
   }
 }
 

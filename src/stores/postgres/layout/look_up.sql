@@ -20,13 +20,16 @@ select w.place, t.number
           limit 1) as t;
 
 -- name: find_standings
--- $1 bigint[]: numbers
+-- The ranges with any of these numbers. Looked up by ranges, because tasks that are settled together mostly have
+-- consecutive numbers, and each look-up goes through all tables of the view.
+-- $1 bigint[]: first numbers of ranges
+-- $2 bigint[]: their last numbers
 -- Index: the primary key of each table of the view place
 -- Locks: none
-select w.number, p.state, p.attempt, p.owner, p.started_at, p.expires, p.ended_event, coalesce(p.ended_owner, p.owner),
-       p.queue
-  from unnest($1::bigint[]) as w(number)
-  join place as p on p.lo > w.number - 64 and p.lo <= w.number and p.hi >= w.number;
+select p.lo, p.hi, p.state, p.attempt, p.owner, p.started_at, p.expires, p.ended_event, coalesce(p.ended_owner, p.owner),
+       p.queue, horae_now()
+  from unnest($1::bigint[], $2::bigint[]) as w(lo, hi)
+  join place as p on p.lo > w.lo - 64 and p.lo <= w.hi and p.hi >= w.lo;
 
 -- name: find_queue_names
 -- $1 integer[]: numbers of queues

@@ -84,7 +84,7 @@ RunningRange read_running(const Row& row) {
 void insert_scheduled(Transaction& transaction, std::span<const ScheduledRange> ranges) {
   kInsertScheduled.send(transaction, ranges, [](const ScheduledRange& each, Params& params) {
     add_life(params, each.life);
-    params.add(each.due).add(static_cast<std::int16_t>(each.priority)).add(each.updated_at);
+    params.add(each.due).add(each.due_in).add(static_cast<std::int16_t>(each.priority)).add(each.updated_at);
   });
 }
 
@@ -95,12 +95,25 @@ void insert_ready(Transaction& transaction, std::span<const ReadyRange> ranges) 
   });
 }
 
-void insert_running(Transaction& transaction, std::span<const RunningRange> ranges) {
-  kInsertRunning.send(transaction, ranges, [](const RunningRange& each, Params& params) {
+Tickets insert_running(Transaction& transaction, std::span<const RunningRange> ranges) {
+  return kInsertRunning.send(transaction, ranges, [](const RunningRange& each, Params& params) {
     add_life(params, each.life);
     params.add(each.life.run_at).add(each.rank).add(each.at).add(each.owner).add(each.token).add(each.length);
-    params.add(each.started_at).add(each.expires);
+    params.add(each.begins ? std::nullopt : std::optional(each.started_at)).add(each.expires);
   });
+}
+
+void LeaseEnds::read(const Transaction& transaction, const Tickets& tickets) {
+  for (const std::size_t ticket : tickets) {
+    for (const Row row : transaction.rows(ticket)) ends_[row.integer(0)] = {row.integer(1), row.instant(2)};
+  }
+}
+
+std::optional<Instant> LeaseEnds::of(std::int64_t number) const {
+  auto next = ends_.upper_bound(number);
+  if (next == ends_.begin()) return std::nullopt;
+  const auto& [hi, expires] = (--next)->second;
+  return number <= hi ? std::optional(expires) : std::nullopt;
 }
 
 void insert_finished(Transaction& transaction, std::span<const FinishedRange> ranges) {

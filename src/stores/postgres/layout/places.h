@@ -2,10 +2,13 @@
 // the transitions share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -34,6 +37,7 @@ struct ScheduledRange {
   Instant due;
   int priority = 0;
   std::optional<Instant> updated_at = std::nullopt;  // nothing: now
+  std::optional<Duration> due_in = std::nullopt;     // instead of `due`: from the moment on when it is stored
 };
 
 struct ReadyRange {
@@ -51,7 +55,8 @@ struct RunningRange {
   Uuid token;
   Duration length{};
   Instant started_at;
-  Instant expires;
+  std::optional<Instant> expires;  // nothing: `length` from the moment on when it is stored
+  bool begins = false;             // at that moment, instead of at `started_at`
 };
 
 // Results of up to this size share the row of a range of finished tasks; a larger one has a row of its own.
@@ -98,11 +103,26 @@ Place piece_of(const Place& place, Range range) {
   return piece;
 }
 
-// Each sends one statement for up to 64 ranges, none for no ranges. Their times are those of the store's clock.
+using Tickets = std::vector<std::size_t>;
+
+// When leases end, as the store has decided. Read after the commit.
+class LeaseEnds {
+ public:
+  // The tickets of statements that answer rows of lo, hi and expires.
+  void read(const Transaction& transaction, const Tickets& tickets);
+
+  std::optional<Instant> of(std::int64_t number) const;  // nothing for a task that is not among them
+
+ private:
+  std::map<std::int64_t, std::pair<std::int64_t, Instant>> ends_;  // by first numbers
+};
+
+// Each sends one statement for up to 64 ranges, none for no ranges. Their times are those of the store's clock when the
+// statement runs. Leases come last in a transaction: they should not begin long before its commit.
 void insert_scheduled(Transaction& transaction, std::span<const ScheduledRange> ranges);
 void insert_ready(Transaction& transaction, std::span<const ReadyRange> ranges);
-void insert_running(Transaction& transaction, std::span<const RunningRange> ranges);
-void insert_finished(Transaction& transaction, std::span<const FinishedRange> ranges);  // and counts them
+Tickets insert_running(Transaction& transaction, std::span<const RunningRange> ranges);  // for LeaseEnds
+void insert_finished(Transaction& transaction, std::span<const FinishedRange> ranges);   // and counts them
 void insert_trail(Transaction& transaction, std::span<const TrailRange> ranges);
 
 // By the first number of a range. The caller has locked the rows.

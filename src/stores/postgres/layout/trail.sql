@@ -30,8 +30,10 @@ delete from trail
  using unnest($1::bigint[], $2::integer[]) as d(number, attempt)
  where trail.lo = d.number and trail.kind = 0 and trail.attempt = d.attempt;
 
--- name: prune_trail
--- $1 bigint: number
+-- name: prune_trails
+-- $1 bigint[]: numbers
+-- $2 bigint[]: how many entries of each were omitted before they were written
 -- Index: trail_pkey
 -- Locks: the rows of the history that it deletes
-select horae_prune_trail($1::bigint);
+select horae_prune_trail(d.number, d.omitted)
+  from unnest($1::bigint[], $2::bigint[]) as d(number, omitted);

@@ -7,8 +7,11 @@
 -- Durations are nanoseconds. States and events are the numbers of State and Event in src/model/state.h (scheduled 0, ready 1,
 -- running 2, completed 3, aborted 4, cancelled 5): never renumber those.
 
--- The store's clock: every statement reads this one. Tests replace it.
-create function horae_now() returns timestamptz language sql stable as 'select now()';
+-- The store's clock: every statement reads this one. Tests replace it. It is that of the wall, not of the transaction's beginning:
+-- a transaction may wait for locks, and its node may be paused in the middle. What must be one moment is read once, in one statement:
+-- as `(select horae_now())`, which also serves as the bound of an index scan, or as a row of its own that others are joined to. A
+-- statement that waits for locks reads it again for each row, which is locked by then.
+create function horae_now() returns timestamptz language sql volatile as 'select clock_timestamp()';
 
 -- One row.
 create table control (
@@ -193,8 +196,8 @@ create table trail (
 ) partition by range (lo);
 
 -- Keeps the history of one task bounded: the first 16 rows and the newest 112 stay, and the number of entries between is kept in a
--- row whose `no` is 0. A row that also holds an assignment is two entries.
-create function horae_prune_trail(task_number bigint) returns void language sql as $$
+-- row whose `no` is 0, together with `omitted`, those that were not even written. A row that also holds an assignment is two entries.
+create function horae_prune_trail(task_number bigint, omitted bigint) returns void language sql as $$
   with held as (
     select no, kind, started_at, row_number() over (order by no) as place, count(*) over () as total
       from trail
@@ -206,9 +209,9 @@ create function horae_prune_trail(task_number bigint) returns void language sql 
     returning case when held.kind <> 0 and held.started_at is not null then 2 else 1 end as entries
   )
   insert into trail (lo, hi, no, kind, attempt, worker, at)
-  select task_number, task_number, 0, -1, sum(entries), '', horae_now()
+  select task_number, task_number, 0, -1, coalesce(sum(entries), 0) + omitted, '', horae_now()
     from dropped
-  having count(*) > 0
+  having coalesce(sum(entries), 0) + omitted > 0
       on conflict (lo, no) do update set attempt = trail.attempt + excluded.attempt
 $$;
 
@@ -280,7 +283,7 @@ begin
   if not pg_try_advisory_xact_lock(7205759403792795) or not exists (select from day where no = day_no) then
     return null;
   end if;
-  execute format('select exists (select from finished_d%s f join queue q on q.no = f.queue where f.finished_at >= horae_now()'
+  execute format('select exists (select from finished_d%s f join queue q on q.no = f.queue where f.finished_at >= (select horae_now())'
                  || ' - q.retention / 1000 * interval ''1 microsecond'')', day_no) into alive;
   if alive or horae_day_lives(first_number, end_number) then
     return null;
@@ -298,8 +301,8 @@ begin
   perform set_config('lock_timeout', '100ms', true);
   lock table only task, only finished, only trail in access exclusive mode;
   execute format('lock table task_d%s, finished_d%s, trail_d%s in access exclusive mode', day_no, day_no, day_no);
-  -- What finished while this waited has the time at which its transaction began: an hour is longer than any lasts.
-  execute format('select exists (select from finished_d%s where finished_at >= horae_now() - interval ''1 hour'')', day_no) into alive;
+  -- What finished while this waited did so after it began: an hour is longer than it waits.
+  execute format('select exists (select from finished_d%s where finished_at >= (select horae_now()) - interval ''1 hour'')', day_no) into alive;
   if alive or horae_day_lives(first_number, end_number) then
     raise exception 'day % came to life', day_no using errcode = 'lock_not_available';
   end if;

@@ -19,6 +19,7 @@ namespace {
 const Sql kLockHeads = statement("lock_heads");
 const Sql kWaitForOthers = statement("wait_for_others");
 const Sql kIsAnyReady = statement("is_any_ready");
+const Sql kStillOpen = statement("still_open");
 
 std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
   const auto found = fresh.made_ready.find(queue);
@@ -26,6 +27,7 @@ std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
 }
 
 constexpr int kMostWaits = 3;
+constexpr int kMostClosings = 3;  // how often a claim is tried while queues are paused under its hands
 constexpr double kWeightOfNewest = 0.1;
 
 }  // namespace
@@ -68,7 +70,7 @@ class Claimer::HeadPart final : public ClaimPart {
     }
     claimer_.known_.remember_ids(tasks);
     for (const TakenRange& each : taken_.ranges) {
-      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt});
+      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt, wish().owner});
     }
     claimer_.note_cost(taken_.ranges.size(), tasks.size());
     Claimed claimed(1);
@@ -126,14 +128,18 @@ class Claimer::SharedPart final : public ClaimPart {
     if (leases_.empty()) return;
     delete_ready(transaction, gone);
     insert_ready(transaction, rest);
-    insert_running(transaction, leases_);
     once_->note_served(wanted_.wishes, claimed_);
     rest_ = rest;
     payloads_.emplace(transaction, std::move(unknown), again_);
+    transaction.send(kStillOpen, Params::of(queues_of_leases()));
+    begun_ = insert_running(transaction, leases_);
   }
 
-  void read(const Transaction&) override {
+  void read(const Transaction& transaction) override {
     if (!leases_.empty()) {
+      LeaseEnds ends;
+      ends.read(transaction, begun_);
+      for (auto& [number, task] : tasks_) task->lease_expires = ends.of(number).value_or(task->lease_expires);
       payloads_->fill(tasks_);
       for (const ReadyRange& ready : rest_) claimer_.floors_.lower(ready.life.queue, ready.rank);
     }
@@ -143,7 +149,11 @@ class Claimer::SharedPart final : public ClaimPart {
     once_.reset();
   }
 
+  // Queues that had ended: their names may have other numbers now.
+  const std::set<int>& ended() const { return ended_; }
+
   Result<std::optional<Claimed>> finish() override {
+    if (!ended_.empty()) claimer_.names_.forget_numbers({ended_.begin(), ended_.end()});
     const bool got_nothing = std::ranges::all_of(claimed_, [](const auto& each) { return each.empty(); });
     return got_nothing ? std::optional<Claimed>() : std::optional(std::move(claimed_));
   }
@@ -152,6 +162,7 @@ class Claimer::SharedPart final : public ClaimPart {
   void reset() {
     open_.assign(wanted_.wishes.size(), {});
     heads_.clear();
+    ended_.clear();
     leases_.clear();
     again_.clear();
     rest_.clear();
@@ -164,9 +175,15 @@ class Claimer::SharedPart final : public ClaimPart {
     if (leases_.empty()) return;
     for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
     for (const RunningRange& lease : leases_) {
-      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt});
+      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt, lease.owner});
     }
     claimer_.note_cost(leases_.size(), tasks_.size());
+  }
+
+  std::vector<std::int32_t> queues_of_leases() const {
+    std::set<std::int32_t> queues;
+    for (const RunningRange& lease : leases_) queues.insert(lease.life.queue);
+    return {queues.begin(), queues.end()};
   }
 
   using Given = std::vector<GivenTask>;
@@ -185,7 +202,9 @@ class Claimer::SharedPart final : public ClaimPart {
   std::optional<OnceTokens> once_;      // while the transaction lasts
   std::vector<std::vector<int>> open_;  // the queues from which each wish may get new tasks
   Heads heads_;
+  std::set<int> ended_;
   std::vector<RunningRange> leases_;
+  Tickets begun_;                 // of leases_, for LeaseEnds
   std::vector<Range> again_;      // that had an attempt before
   std::vector<ReadyRange> rest_;  // of ranges that gave tasks
   Claimed claimed_;
@@ -243,6 +262,10 @@ bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks&
   std::set<int> open;  // neither paused nor stopped
   for (const Row row : rows) {
     now_ = row.instant(0);
+    if (row.is_null(1)) {
+      ended_.insert(row.small(18));
+      continue;
+    }
     open.insert(row.small(1));
     Head& head = heads_[row.small(1)];
     head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
@@ -285,7 +308,6 @@ bool Claimer::SharedPart::wait_for_others(Transaction& transaction) {
 // Turns what one wish was given into leases and tasks. Adds the numbers whose rows have to be read to `unknown`.
 void Claimer::SharedPart::lease(std::size_t place, const Given& given, std::vector<std::int64_t>& unknown) {
   const ClaimWish& wish = wanted_.wishes[place];
-  const Instant expires = after(now_, wish.lease);
   for_each_range(
       given, [](const GivenTask& each) { return each.number; },
       [](const GivenTask& a, const GivenTask& b) { return a.from == b.from; },
@@ -296,8 +318,7 @@ void Claimer::SharedPart::lease(std::size_t place, const Given& given, std::vect
                            .owner = wish.owner,
                            .token = wish.token,
                            .length = wish.lease,
-                           .started_at = now_,
-                           .expires = expires};
+                           .begins = true};
         lease.life.range = {first.number, last.number};
         ++lease.life.attempt;
         if (lease.life.attempt > 1) again_.push_back(lease.life.range);
@@ -308,8 +329,7 @@ void Claimer::SharedPart::lease(std::size_t place, const Given& given, std::vect
   for (const GivenTask& each : given) {
     tasks.push_back({.number = each.number,
                      .queue = wanted_.names.at(each.from->life.queue),
-                     .attempt = each.from->life.attempt + 1,
-                     .lease_expires = expires});
+                     .attempt = each.from->life.attempt + 1});
     tasks_[each.number] = &tasks.back();
   }
   std::ranges::copy(claimer_.known_.fill(tasks), std::back_inserter(unknown));
@@ -336,7 +356,8 @@ Result<Claimer::Wanted> Claimer::find_queues(std::span<const ClaimWish> wishes) 
   return wanted;
 }
 
-Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
+// `is_repeated`: with the numbers of queues that were read again, because some of them had ended.
+Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes, bool is_repeated) {
   const auto wanted = find_queues(wishes);
   if (!wanted.ok()) return wanted.error();
   const bool any_once = std::ranges::any_of(wishes, &ClaimWish::once);
@@ -350,7 +371,9 @@ Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
   SharedPart shared(*this, *wanted, true);
   auto claimed = run(shared);
   if (!claimed.ok()) return claimed.error();
-  return std::move(*claimed).value_or(Claimed(wishes.size()));
+  if (*claimed) return std::move(**claimed);
+  if (shared.ended().empty() || is_repeated) return Claimed(wishes.size());
+  return claim(wishes, true);
 }
 
 Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wishes) {
@@ -362,16 +385,23 @@ Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wish
   return std::unique_ptr<ClaimPart>(std::make_unique<SharedPart>(*this, std::move(*wanted), false));
 }
 
-// In a transaction of its own.
+// In a transaction of its own; in another one if a queue was closed while it was at work.
 Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
   const auto body = [&](Transaction& transaction) -> Result<bool> {
     part.send(transaction, {});
-    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+    if (auto committed = transaction.commit(); !committed.ok()) {
+      if (transaction.failure()->unmet()) return false;
+      return committed.error();
+    }
     part.read(transaction);
     return true;
   };
-  const auto done = part.only_queue() ? pool_.transact_in_one_trip<bool>(body) : pool_.transact<bool>(body);
+  Result<bool> done = false;
+  for (int i = 0; i < kMostClosings && done.ok() && !*done; ++i) {
+    done = part.only_queue() ? pool_.transact_in_one_trip<bool>(body) : pool_.transact<bool>(body);
+  }
   if (!done.ok()) return done.error();
+  if (!*done) return std::optional<Claimed>();
   auto finished = part.finish();
   if (!finished.ok())
     return unknown_outcome(finished.error());  // the tasks are leased: leases_of() finds them by the token

@@ -58,7 +58,7 @@ class Claimer {
   Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownTasks& known)
       : pool_(pool), names_(names), floors_(floors), known_(known) {}
 
-  Result<Claimed> claim(std::span<const ClaimWish> wishes);
+  Result<Claimed> claim(std::span<const ClaimWish> wishes) { return claim(wishes, false); }
 
   // The same in a transaction that does more, without waiting for tasks that other transactions hold. The wishes
   // outlive the part. Null if claim() is the better way, because the last claim found nothing, or a token serves once.
@@ -80,6 +80,7 @@ class Claimer {
     bool is_one_head() const { return wishes.size() == 1 && queues[0].size() == 1; }
   };
 
+  Result<Claimed> claim(std::span<const ClaimWish> wishes, bool is_repeated);
   Result<Wanted> find_queues(std::span<const ClaimWish> wishes);
   Result<std::optional<Claimed>> run(ClaimPart& part);
   Result<void> read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,

@@ -1,7 +1,9 @@
 #include "stores/postgres/tasks/insertion.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -15,7 +17,7 @@ namespace {
 
 const ValuesStatement kMakeReady{statement("make_ready")};
 const ValuesStatement kMakeRunning{statement("make_running")};
-const ValuesStatement kMakeScheduled{statement("make_scheduled")};
+const ValuesStatement kMakeReadyOrScheduled{statement("make_ready_or_scheduled")};
 
 // Tasks that may share a range: they begin alike.
 bool begin_alike(const NewTask& a, const NewTask& b) {
@@ -74,17 +76,23 @@ void Insertion::begin_here() {
   const auto write = [](const auto& range, Params& params) {
     const NewTask& task = range.first->submission->task;
     params.add(range.first->number).add(range.second->number).add(std::int32_t{range.first->queue});
-    params.add(static_cast<std::int16_t>(task.priority)).add(attempts_limit(task)).add(task.recurring).add(task.run_at);
+    params.add(static_cast<std::int16_t>(task.priority)).add(attempts_limit(task)).add(task.recurring);
   };
-  ready_ = kMakeReady.send(transaction_, ranges, write);
-  std::erase_if(ranges, [](const auto& range) { return !range.first->submission->task.run_at; });
-  scheduled_ = kMakeScheduled.send(transaction_, ranges, write);
+  const auto has_time = [](const auto& range) { return range.first->submission->task.run_at.has_value(); };
+  const auto timed = std::ranges::stable_partition(ranges, std::not_fn(has_time));
+  ready_ = kMakeReady.send(transaction_, std::span(ranges.begin(), timed.begin()), write);
+  timed_ = kMakeReadyOrScheduled.send(transaction_, timed, [&](const auto& range, Params& params) {
+    write(range, params);
+    params.add(range.first->submission->task.run_at);
+  });
 }
 
 std::vector<Range> Insertion::scheduled() const {
   std::vector<Range> ranges;
-  for (const std::size_t ticket : scheduled_) {
-    for (const Row row : transaction_.rows(ticket)) ranges.push_back({row.integer(0), row.integer(1)});
+  for (const std::size_t ticket : timed_) {
+    for (const Row row : transaction_.rows(ticket)) {
+      if (row.is_null(3)) ranges.push_back({row.integer(0), row.integer(1)});
+    }
   }
   return ranges;
 }
@@ -112,6 +120,11 @@ void Insertion::remember(KnownTasks& known, Floors& floors) const {
   known.remember(entries_);
   for (const std::size_t ticket : ready_) {
     for (const Row row : transaction_.rows(ticket)) floors.lower(row.small(0), row.integer(1));
+  }
+  for (const std::size_t ticket : timed_) {
+    for (const Row row : transaction_.rows(ticket)) {
+      if (!row.is_null(3)) floors.lower(row.small(2), row.integer(3));
+    }
   }
 }
 

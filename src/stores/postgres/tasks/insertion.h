@@ -38,9 +38,14 @@ class Insertion {
   // In the order of their numbers. The transaction outlives the insertion.
   Insertion(Transaction& transaction, std::vector<NewEntry> entries, Begin begin = Begin::kHere);
 
-  // True if they cannot be stored as they are: an id is stored already, or the day of a number was dropped. The
-  // transaction is rolled back then.
-  static bool was_refused(const Failure& failure) { return failure.duplicate() || failure.no_partition(); }
+  // True if they cannot be stored as they are: an id is stored already, the day of a number was dropped, or a queue has
+  // ended. The transaction is rolled back then.
+  static bool was_refused(const Failure& failure) {
+    return failure.duplicate() || failure.no_partition() || has_lost_its_queue(failure);
+  }
+
+  // Without the row of its queue a task has no rank.
+  static bool has_lost_its_queue(const Failure& failure) { return failure.null_value(); }
 
   // After the commit: writes their outcomes, each at its place.
   void add_outcomes(std::vector<SubmitOutcome>& outcomes) const;
@@ -55,8 +60,8 @@ class Insertion {
 
   Transaction& transaction_;
   const std::vector<NewEntry> entries_;
-  std::vector<std::size_t> ready_;      // tickets
-  std::vector<std::size_t> scheduled_;  // tickets
+  std::vector<std::size_t> ready_;  // tickets; of those that are due at once
+  std::vector<std::size_t> timed_;  // tickets; of those with a time
 };
 
 }  // namespace horae::postgres

@@ -34,5 +34,5 @@ select token
 -- Index: none
 -- Locks: the new rows; the tokens are locked already
 insert into claim_token (token, claimed_at)
-select t, horae_now()
+select t, (select horae_now())
   from unnest($1::uuid[]) as u(t);

@@ -8,6 +8,7 @@
 #include "store/lease.h"
 #include "stores/postgres/connection/statements.h"
 #include "stores/postgres/layout/places.h"
+#include "stores/postgres/layout/queue_end.h"
 #include "stores/postgres/layout/tally.h"
 
 namespace horae::postgres {
@@ -18,6 +19,7 @@ const Sql kForbidBitmaps = statement("forbid_bitmaps");
 const Sql kPurgeAlone = statement("purge_alone");
 const Sql kRetention = statement("retention");
 const Sql kLockPurgeable = statement("lock_purgeable");
+const Sql kLockFinished = statement("lock_finished_of_queue");
 const Sql kDeleteFinished = statement("delete_finished");
 const Sql kCutFinished = statement("cut_finished");
 const Sql kDeleteTasks = statement("delete_tasks");
@@ -148,7 +150,30 @@ Result<std::size_t> Purger::drop_days() {
   return purged;
 }
 
+// Queues come last, when nothing is left that holds them.
 Result<PurgeOutcome> Purger::purge(std::size_t max) {
+  auto outcome = purge_tasks(max);
+  if (!outcome.ok() || outcome->more) return outcome;
+  const auto forgotten = forget_queues(pool_, max);
+  if (!forgotten.ok()) return forgotten.error();
+  names_.forget_numbers(*forgotten);
+  return outcome;
+}
+
+Result<std::size_t> purge_queue(Pool& pool, int queue, std::size_t max) {
+  return pool.transact<std::size_t>([&](Transaction& transaction) -> Result<std::size_t> {
+    transaction.send(kPurgeAlone);
+    const Rows locked = transaction.run(kLockFinished, Params::of(std::int32_t{queue}, static_cast<std::int64_t>(max)));
+    if (transaction.failed()) return transaction.failure()->error;
+    Removal removal(transaction);
+    (void)removal.take(locked, max);
+    removal.send();
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return removal.taken();
+  });
+}
+
+Result<PurgeOutcome> Purger::purge_tasks(std::size_t max) {
   const auto dropped = drop_days();
   if (!dropped.ok()) return dropped.error();
   if (auto folded = fold_tally(pool_); !folded.ok()) return folded.error();

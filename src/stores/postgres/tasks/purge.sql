@@ -34,9 +34,21 @@ select f.lo, f.hi, f.queue, f.state
   from finished as f
   join queue as q on q.no = f.queue
  where f.finished_at < $2::timestamptz
-   and f.finished_at < horae_now() - (q.retention + $3::bigint + 999) / 1000 * interval '1 microsecond'
+   and f.finished_at < (select horae_now()) - (q.retention + $3::bigint + 999) / 1000 * interval '1 microsecond'
  order by f.finished_at, f.lo
  limit $1::bigint
+   for update of f skip locked;
+
+-- name: lock_finished_of_queue
+-- $1 integer: the queue
+-- $2 bigint: how many ranges at most
+-- Index: finished_queue
+-- Locks: the ranges; it skips those that are locked
+select f.lo, f.hi, f.queue, f.state
+  from finished as f
+ where f.queue = $1::integer
+ order by f.lo + 0
+ limit $2::bigint
    for update of f skip locked;
 
 -- name: delete_finished
@@ -115,7 +127,7 @@ delete from claim_token
  where token = any(array(
          select c.token
            from claim_token as c
-          where c.claimed_at < horae_now() - $1::bigint / 1000 * interval '1 microsecond'
+          where c.claimed_at < (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond'
             and not exists (select from running where running.token = c.token)
           order by c.claimed_at
           limit $2::bigint));
@@ -127,7 +139,7 @@ delete from claim_token
 select exists (
          select
            from claim_token as c
-          where c.claimed_at < horae_now() - $1::bigint / 1000 * interval '1 microsecond'
+          where c.claimed_at < (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond'
             and not exists (select from running where running.token = c.token));
 
 -- name: uncount

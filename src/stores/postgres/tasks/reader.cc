@@ -39,13 +39,19 @@ void add_histories(Transaction& transaction, std::unordered_map<std::int64_t, Ta
     if (entry.kind != HistoryKind::kLateResult && entry.attempt == task.attempt) has_assignment[task.number] = true;
     const auto started_at = row.optional_instant(4);
     if (started_at && entry.kind != HistoryKind::kAssignment) {
-      task.history.append({HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
+      task.history.append_assignment(
+          {HistoryKind::kAssignment, entry.worker, *started_at, entry.attempt, std::nullopt, ""});
     }
-    task.history.append(std::move(entry));
+    if (entry.kind == HistoryKind::kAssignment) {
+      task.history.append_assignment(std::move(entry));
+    } else {
+      task.history.append(std::move(entry));
+    }
   }
   for (const auto& [number, task] : tasks) {
     if (has_assignment[number] || !task->owner || !task->started_at) continue;
-    task->history.append({HistoryKind::kAssignment, *task->owner, *task->started_at, task->attempt, std::nullopt, ""});
+    task->history.append_assignment(
+        {HistoryKind::kAssignment, *task->owner, *task->started_at, task->attempt, std::nullopt, ""});
   }
 }
 

@@ -64,7 +64,10 @@ class Batch {
       apply(card, said);
       outcome.state = card.standing.state;
       outcome.lease_expires = card.standing.expires;
-    } else if (keeps_late_result(verdict, card.standing.holding(), said.event, said.attempt)) {
+    }
+    if (card.is_extended() && outcome.lease_expires) extended_.push_back(place);
+    if (verdict == Verdict::kAccepted) return outcome;
+    if (keeps_late_result(verdict, card.standing.holding(), said.event, said.attempt)) {
       keep_late_result(card, said);
     }
     return outcome;
@@ -76,13 +79,24 @@ class Batch {
     for (const auto& [number, card] : cards_) {
       if (card.lease != nullptr) cards.push_back(&card);
     }
-    ready_ = write_cards(transaction_, now_, cards);
     trail_.write();
+    written_ = write_cards(transaction_, cards);
   }
 
   // After the commit.
   void lower(Floors& floors) const {
-    for (const ReadyRange& ready : ready_) floors.lower(ready.life.queue, ready.rank);
+    for (const ReadyRange& ready : written_.ready) floors.lower(ready.life.queue, ready.rank);
+  }
+
+  // After the commit: what was extended is so since the write, not since the lock.
+  void fill(std::vector<SettleOutcome>& outcomes) const {
+    LeaseEnds ends;
+    ends.read(transaction_, written_.leases);
+    for (const std::size_t place : extended_) {
+      const Card& card = cards_.at(*numbers_[place]);
+      const auto end = card.is_extended() ? ends.of(card.number) : std::nullopt;
+      if (end) *outcomes[place].lease_expires += *end - *card.standing.expires;
+    }
   }
 
  private:
@@ -191,7 +205,8 @@ class Batch {
                                         .owner = lease->owner,
                                         .started_at = lease->started_at,
                                         .expires = lease->expires,
-                                        .ended = lease->life.ended}};
+                                        .ended = lease->life.ended,
+                                        .read_at = now_}};
       } else if (const auto found = standings_.find(*number); found != standings_.end()) {
         cards_[*number] = {.number = *number, .standing = found->second};
       } else {
@@ -223,7 +238,9 @@ class Batch {
       if (event != Event::kHeartbeat && (event != Event::kComplete || ends_turn)) leaving.push_back(card.number);
       // It may be late, also because an earlier item of the batch ends the attempt.
       const bool is_first = named.insert(card.number).second;
-      if (brings_result(event) && (!is_first || !is_held_by(card, settlements_[i]))) late.push_back(card.number);
+      const bool may_be_late = brings_result(event) && (!is_first || !is_held_by(card, settlements_[i]));
+      // What is leased is locked, so nobody else can note anything of it.
+      if (may_be_late) (card.lease != nullptr ? leaving : late).push_back(card.number);
     }
     if (!aborted.empty()) {
       for (const Row row : transaction_.run(kPolicies, Params::of(aborted))) {
@@ -275,8 +292,9 @@ class Batch {
     card.effect = effect;
   }
 
+  // The present assignment needs a row before the late result only if their times do not show the order.
   void keep_late_result(const Card& card, const Settlement& said) {
-    if (card.standing.owner && card.standing.started_at) {
+    if (card.standing.owner && card.standing.started_at && card.standing.read_at <= *card.standing.started_at) {
       trail_.note_assignment(card.number, card.standing.attempt, *card.standing.owner, *card.standing.started_at);
     }
     trail_.note_late(card.number, said.attempt, said.owner, late_result_detail(said.event, said.errors, said.result));
@@ -291,8 +309,9 @@ class Batch {
   Standings standings_;                               // of tasks that are not leased
   std::map<std::int64_t, Card> cards_;
   Trail trail_;
-  std::vector<ReadyRange> ready_;
-  Instant now_;
+  std::vector<std::size_t> extended_;  // places of settlements whose answers have the end of a lease of this batch
+  WrittenCards written_;
+  Instant now_;  // of the locks
 };
 
 }  // namespace
@@ -316,6 +335,7 @@ Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> s
         batch.write();
         if (auto done = transaction.commit(); !done.ok()) return done.error();
         batch.lower(floors_);
+        batch.fill(outcomes);
         return outcomes;
       });
 }

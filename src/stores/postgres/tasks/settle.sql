@@ -2,7 +2,7 @@
 
 -- name: lock_running
 -- The running ranges with any of these numbers. All statements lock them in the order of their numbers, so that they
--- cannot deadlock.
+-- cannot deadlock. The clock is read for each range, once it is locked.
 -- $1 bigint[]: first numbers of ranges
 -- $2 bigint[]: their last numbers
 -- Index: running_pkey

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "stores/postgres/connection/statements.h"
-#include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/effects.h"
 
 namespace horae::postgres {
@@ -22,7 +21,7 @@ using Cards = std::vector<const Card*>;
 
 // What stays of a range of which tasks left, or not all were extended alike.
 void cut(const RunningRange& lease, const Cards& touched, std::vector<RunningRange>& pieces) {
-  const auto add = [&](std::int64_t number, Duration length, Instant expires) {
+  const auto add = [&](std::int64_t number, Duration length, std::optional<Instant> expires) {
     const bool joins = !pieces.empty() && pieces.back().life.range.hi == number - 1 && number > lease.life.range.lo &&
                        pieces.back().expires == expires && pieces.back().length == length;
     if (joins) {
@@ -39,41 +38,49 @@ void cut(const RunningRange& lease, const Cards& touched, std::vector<RunningRan
       add(number, lease.length, lease.expires);
       continue;
     }
-    if ((*card)->is_extended()) add(number, *(*card)->length, *(*card)->standing.expires);
+    if ((*card)->is_extended()) add(number, *(*card)->length, std::nullopt);
     ++card;
   }
 }
 
-void write_running(Transaction& transaction, const Cards& cards) {
+// What happens to the ranges of running tasks.
+struct RunningChanges {
+  std::vector<std::int64_t> gone;
+  std::vector<RunningRange> pieces;    // what is left of them
+  std::vector<std::int64_t> extended;  // as a whole
+  std::vector<Duration> lengths;       // of those
+};
+
+RunningChanges changes_of(const Cards& cards) {
   std::map<std::int64_t, Cards> by_lease;
   for (const Card* card : cards) {
     if (card->effect) by_lease[card->lease->life.range.lo].push_back(card);
   }
-  std::vector<std::int64_t> gone, extended;
-  std::vector<Instant> expires;
-  std::vector<Duration> lengths;
-  std::vector<RunningRange> pieces;
+  RunningChanges changes;
   for (const auto& each : by_lease) {
     const std::int64_t lo = each.first;
     const Cards& touched = each.second;
     const RunningRange& lease = *touched[0]->lease;
     const bool whole = static_cast<std::int64_t>(touched.size()) == lease.life.range.size() &&
                        std::ranges::all_of(touched, [&](const Card* card) {
-                         return card->is_extended() && card->standing.expires == touched[0]->standing.expires &&
-                                card->length == touched[0]->length;
+                         return card->is_extended() && card->length == touched[0]->length;
                        });
     if (whole) {
-      extended.push_back(lo);
-      expires.push_back(*touched[0]->standing.expires);
-      lengths.push_back(*touched[0]->length);
+      changes.extended.push_back(lo);
+      changes.lengths.push_back(*touched[0]->length);
       continue;
     }
-    gone.push_back(lo);
-    cut(lease, touched, pieces);
+    changes.gone.push_back(lo);
+    cut(lease, touched, changes.pieces);
   }
-  if (!extended.empty()) transaction.send(kExtend, Params::of(extended, expires, lengths));
-  delete_running(transaction, gone);
-  insert_running(transaction, pieces);
+  return changes;
+}
+
+Tickets write_leases(Transaction& transaction, const RunningChanges& changes) {
+  Tickets tickets = insert_running(transaction, changes.pieces);
+  if (changes.extended.empty()) return tickets;
+  tickets.push_back(transaction.send(kExtend, Params::of(changes.extended, changes.lengths)));
+  return tickets;
 }
 
 // What the range keeps in the next table.
@@ -132,13 +139,13 @@ std::vector<ReadyRange> write_ready(Transaction& transaction, const Cards& cards
   return ready;
 }
 
-void write_scheduled(Transaction& transaction, Instant now, const Cards& cards) {
+void write_scheduled(Transaction& transaction, const Cards& cards) {
   std::vector<ScheduledRange> scheduled;
   std::vector<std::int64_t> with_result, without_result;
   std::vector<std::string_view> results;
   for (const Card* card : in_state(cards, [](State state) { return state == State::kScheduled; })) {
     scheduled.push_back(
-        {.life = life_of(*card, card->number), .due = after(now, *card->effect->due_in), .priority = card->priority});
+        {.life = life_of(*card, card->number), .priority = card->priority, .due_in = card->effect->due_in});
     if (!card->effect->replaces_result) continue;
     if (card->result) {
       with_result.push_back(card->number);
@@ -179,13 +186,16 @@ void write_progress(Transaction& transaction, const Cards& cards) {
 
 }  // namespace
 
-std::vector<ReadyRange> write_cards(Transaction& transaction, Instant now, const std::vector<const Card*>& cards) {
-  write_running(transaction, cards);
+WrittenCards write_cards(Transaction& transaction, const std::vector<const Card*>& cards) {
+  const RunningChanges running = changes_of(cards);
+  delete_running(transaction, running.gone);
   write_finished(transaction, cards);
-  auto ready = write_ready(transaction, cards);
-  write_scheduled(transaction, now, cards);
+  WrittenCards written;
+  written.ready = write_ready(transaction, cards);
+  write_scheduled(transaction, cards);
   write_progress(transaction, cards);
-  return ready;
+  written.leases = write_leases(transaction, running);
+  return written;
 }
 
 }  // namespace horae::postgres

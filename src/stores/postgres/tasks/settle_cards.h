@@ -34,8 +34,12 @@ struct Card {
   bool is_extended() const { return effect && effect->state == State::kRunning; }
 };
 
-// Sends the changes to cards that have a lease, which the transaction has locked; `now` is the store's time. Returns
-// the ranges that become ready.
-std::vector<ReadyRange> write_cards(Transaction& transaction, Instant now, const std::vector<const Card*>& cards);
+struct WrittenCards {
+  std::vector<ReadyRange> ready;  // the ranges that become ready
+  Tickets leases;                 // of what stays leased, for LeaseEnds
+};
+
+// Sends the changes to cards that have a lease, which the transaction has locked.
+WrittenCards write_cards(Transaction& transaction, const std::vector<const Card*>& cards);
 
 }  // namespace horae::postgres

@@ -8,7 +8,7 @@
 -- Index: progress_pkey
 -- Locks: the rows of progress; the running ranges of these tasks are locked already
 insert into progress (number, attempt, progress, checkpoint, updated_at)
-select number, attempt, progress, checkpoint, horae_now()
+select number, attempt, progress, checkpoint, (select horae_now())
   from unnest($1::bigint[], $2::integer[], $3::double precision[], $4::text[]) as d(number, attempt, progress, checkpoint)
     on conflict (number) do update
    set attempt = excluded.attempt,
@@ -18,15 +18,16 @@ select number, attempt, progress, checkpoint, horae_now()
 
 -- name: extend
 -- $1 bigint[]: first numbers of ranges
--- $2 timestamptz[]: the new ends of their leases
--- $3 bigint[]: the new lengths, ns
+-- $2 bigint[]: the new lengths of their leases, ns
 -- Index: running_pkey
 -- Locks: the ranges, which are locked already
 update running
-   set expires = d.expires,
+   set expires = c.now + (d.length + 999) / 1000 * interval '1 microsecond',
        length = d.length
-  from unnest($1::bigint[], $2::timestamptz[], $3::bigint[]) as d(lo, expires, length)
- where running.lo = d.lo;
+  from (select horae_now() as now) as c,
+       unnest($1::bigint[], $2::bigint[]) as d(lo, length)
+ where running.lo = d.lo
+returning running.lo, running.hi, running.expires;
 
 -- name: save_turns
 -- $1 bigint[]: numbers

@@ -3,8 +3,8 @@
 -- name: complete_whole
 -- Moves running ranges to finished. All statements lock running ranges in the order of their numbers; here it is that of
 -- the list, which ascends, or of the index, as the planner likes; the array keeps it from reading the whole table. After
--- a wait for the lock the statement sees the lease as it is then: an extended one still fits, a cut one is gone. If one
--- is missing, the division fails: Failure::unmet(). The number 0 belongs to no task and fills the list up.
+-- a wait for the lock the statement sees the lease as it is then: an extended one still fits, a cut one is gone. The
+-- clock is read for each of them, once it is locked. If one is missing, the division fails: Failure::unmet(). The number 0 belongs to no task and fills the list up.
 -- Values: the leases, in the order of their numbers; `results` is an array or null
 -- Index: running_pkey
 -- Locks: the ranges, in the order of their numbers

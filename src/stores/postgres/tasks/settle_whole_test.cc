@@ -31,8 +31,8 @@ class WholeLeases : public ::testing::Test {
                         .result = std::to_string(number)});
     }
     known_.remember_ids(tasks);
-    known_.remember_lease({{10, 12}, 2});
-    known_.remember_lease({{13, 14}, 2});
+    known_.remember_lease({{10, 12}, 2, "worker-1"});
+    known_.remember_lease({{13, 14}, 2, "worker-1"});
   }
 
   auto found() { return whole_leases(batch_, known_); }
@@ -72,6 +72,7 @@ TEST_F(WholeLeases, NeedNoResults) {
 }
 
 TEST_F(WholeLeases, MayBelongToSeveralOwners) {
+  known_.remember_lease({{13, 14}, 2, "worker-2"});
   batch_[3].owner = batch_[4].owner = "worker-2";
   EXPECT_TRUE(found());
 }
@@ -104,11 +105,18 @@ TEST_F(WholeLeases, AreNotFoundWhereATaskIsNamedTwice) {
 TEST_F(WholeLeases, AreNotFoundWhereALeaseOfOneTaskIsNamedTwice) {
   const std::vector<LeasedTask> single = {{.id = id_of(20), .number = 20, .attempt = 2}};
   known_.remember_ids(single);
-  known_.remember_lease({{20, 20}, 2});
+  known_.remember_lease({{20, 20}, 2, "worker-1"});
   batch_.push_back({.event = Event::kComplete, .id = id_of(20), .number = 20, .attempt = 2, .owner = "worker-1"});
   EXPECT_TRUE(found());
   batch_.push_back(batch_.back());
   EXPECT_FALSE(found());
+}
+
+TEST_F(WholeLeases, AreNotFoundForOwnersThatDoNotHoldThem) {
+  for (Settlement& said : batch_) said.owner = "unknown";
+  EXPECT_FALSE(found());
+  for (Settlement& said : batch_) said.owner = "worker-1";
+  EXPECT_TRUE(found()) << "the lease is not forgotten";
 }
 
 TEST_F(WholeLeases, AreNotFoundAmongOtherEvents) {

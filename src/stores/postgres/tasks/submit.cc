@@ -121,6 +121,14 @@ std::optional<std::vector<SubmitOutcome>> outcomes_of_stored(std::span<const Sub
   return outcomes;
 }
 
+// There is room for a queue, so those that were not made are beyond the allowance of their caller.
+void name_allowances(std::span<const Submission> submissions, std::vector<SubmitOutcome>& outcomes) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const bool was_refused = outcomes[i].kind == SubmitOutcome::Kind::kOverLimit;
+    if (was_refused && submissions[i].allowance) outcomes[i].kind = SubmitOutcome::Kind::kOverAllowance;
+  }
+}
+
 // Reserves the keys, and the ids that need it. Waits for transactions that reserve the same ones. False after a
 // failure, or if one of them was reserved meanwhile.
 bool insert_guards(Transaction& transaction, const std::vector<NewEntry>& entries) {
@@ -165,7 +173,7 @@ Result<std::vector<SubmitOutcome>> Submitter::submit(std::span<const Submission>
   auto entries = prepare_new(submissions);
   if (!entries.ok()) return entries.error();
   if (*entries) {
-    auto outcomes = insert_new(**entries);
+    auto outcomes = insert_new(submissions, **entries);
     if (!outcomes.ok()) return outcomes.error();
     if (*outcomes) return std::move(**outcomes);
   }
@@ -259,11 +267,21 @@ Result<std::optional<std::vector<NewEntry>>> Submitter::prepare_new(std::span<co
   return Answer(std::move(*entries));
 }
 
-Result<std::optional<std::vector<SubmitOutcome>>> Submitter::insert_new(const std::vector<NewEntry>& entries) {
+// A queue that has ended since its number was read is found again, or made again, by the next look.
+void Submitter::note_refusal(const Failure& failure, std::span<const Submission> submissions) {
+  if (!Insertion::has_lost_its_queue(failure)) return;
+  std::vector<std::string> names;
+  for (const Submission& each : submissions) names.push_back(each.task.queue);
+  names_.forget(names);
+}
+
+Result<std::optional<std::vector<SubmitOutcome>>> Submitter::insert_new(std::span<const Submission> submissions,
+                                                                        const std::vector<NewEntry>& entries) {
   using Answer = std::optional<std::vector<SubmitOutcome>>;
   return pool_.transact_in_one_trip<Answer>([&](Transaction& transaction) -> Result<Answer> {
     const Insertion insertion(transaction, entries);
     if (auto done = transaction.commit(); !done.ok()) {
+      note_refusal(*transaction.failure(), submissions);
       if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }
@@ -273,11 +291,12 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::insert_new(const st
 }
 
 // A queue is made only for a task that will be stored in it.
-Result<Submitter::Queues> Submitter::make_queues(std::span<const Submission> submissions) {
+Result<MadeQueues> Submitter::make_queues(std::span<const Submission> submissions) {
   std::set<std::string> all;
   for (const Submission& each : submissions) all.insert(each.task.queue);
   auto queues = names_.find({all.begin(), all.end()});
-  if (!queues.ok() || queues->size() == all.size()) return queues;
+  if (!queues.ok()) return queues.error();
+  if (queues->size() == all.size()) return MadeQueues{.numbers = std::move(*queues)};
 
   std::vector<TaskId> ids;
   for (const Submission& each : submissions) ids.push_back(each.id());
@@ -288,24 +307,32 @@ Result<Submitter::Queues> Submitter::make_queues(std::span<const Submission> sub
         return found;
       });
   if (!numbers.ok()) return numbers.error();
-  std::vector<std::string> wanted;
+  std::vector<WantedQueue> wanted;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
-    const std::string& name = submissions[i].task.queue;
-    if (!(*numbers)[i] && std::ranges::find(wanted, name) == wanted.end()) wanted.push_back(name);
+    const Submission& each = submissions[i];
+    if ((*numbers)[i] || queues->contains(each.task.queue)) continue;
+    const bool is_repeated = std::ranges::any_of(wanted, [&](const WantedQueue& before) {
+      return before.name == each.task.queue && before.allowance == each.allowance.get();
+    });
+    if (is_repeated) continue;
+    wanted.push_back({.name = each.task.queue, .allowance = each.allowance.get()});
   }
-  const auto made = names_.find_or_make(wanted);
+  auto made = names_.find_or_make_wanted(wanted);
   if (!made.ok()) return made.error();
-  queues->insert(made->begin(), made->end());
-  return queues;
+  made->numbers.merge(*queues);
+  return made;
 }
 
 Result<std::vector<SubmitOutcome>> Submitter::insert_checking_duplicates(std::span<const Submission> submissions) {
-  const auto queues = make_queues(submissions);
-  if (!queues.ok()) return queues.error();
   for (int i = 0; i < kMostTries; ++i) {
-    auto outcomes = try_to_insert(submissions, *queues);
+    const auto queues = make_queues(submissions);  // each time: one of them may have ended
+    if (!queues.ok()) return queues.error();
+    auto outcomes = try_to_insert(submissions, queues->numbers);
     if (!outcomes.ok()) return outcomes.error();
-    if (*outcomes) return std::move(**outcomes);
+    if (*outcomes) {
+      if (!queues->is_full) name_allowances(submissions, **outcomes);
+      return std::move(**outcomes);
+    }
     days_.forget();
     if (auto refreshed = days_.refresh(); !refreshed.ok()) return refreshed.error();
   }
@@ -337,6 +364,7 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_to_insert(std::
     }
     const Insertion insertion(transaction, std::move(entries));
     if (auto done = transaction.commit(); !done.ok()) {
+      note_refusal(*transaction.failure(), submissions);
       if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }

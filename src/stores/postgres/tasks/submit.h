@@ -33,13 +33,15 @@ class Submitter {
   using Queues = QueueNumbers;
 
   // Nothing if an id was stored before, so that duplicates have to be looked up.
-  Result<std::optional<std::vector<SubmitOutcome>>> insert_new(const std::vector<NewEntry>& entries);
+  Result<std::optional<std::vector<SubmitOutcome>>> insert_new(std::span<const Submission> submissions,
+                                                               const std::vector<NewEntry>& entries);
 
   // Any tasks that do not share an id or a key among themselves.
   Result<std::vector<SubmitOutcome>> insert_checking_duplicates(std::span<const Submission> submissions);
   Result<std::optional<std::vector<SubmitOutcome>>> try_to_insert(std::span<const Submission> submissions,
                                                                   const Queues& queues);
-  Result<Queues> make_queues(std::span<const Submission> submissions);
+  Result<MadeQueues> make_queues(std::span<const Submission> submissions);
+  void note_refusal(const Failure& failure, std::span<const Submission> submissions);
 
   Result<std::vector<NewEntry>> number(std::span<const Submission> submissions, const Queues& queues);
   static bool are_new(std::span<const Submission> submissions, const Queues& queues);

@@ -5,7 +5,8 @@
 -- make_ready (insertion.sql) would have made them, and leases the first of both. `upto` is the last number that the wish
 -- gets of a range; below its first one if it gets none. If all ranges that it was to look at were used up, and there may
 -- be more, nothing is taken. Ranges are deleted by their ctid, for a ready one is locked here and never updated. The
--- number 0 belongs to no task and fills the list of fresh ones up.
+-- number 0 belongs to no task and fills the list of fresh ones up. The leases begin when the head is locked: `cut` reads
+-- the clock with its first row, for which it has to know all of the head.
 -- $1 integer: the queue
 -- $2 bigint: its floor
 -- $3 bigint: no floor, for a queue without ageing
@@ -46,7 +47,7 @@ with fresh(lo, hi, priority, max_attempts, recurring) as (
               for update skip locked) as of_queue
    where not wished.closed
   union all
-  select null, lo, hi, no, rank_of_zero - priority, second, horae_now(), 0, 0, max_attempts, recurring, null, null, null
+  select null, lo, hi, no, rank_of_zero - priority, second, (select horae_now()), 0, 0, max_attempts, recurring, null, null, null
     from fresh
     left join wished on true
    where lo > 0
@@ -59,7 +60,8 @@ with fresh(lo, hi, priority, max_attempts, recurring) as (
                   where place is not null)
              then lo - 1
            else least(hi, hi + $5::bigint - sum((hi - lo + 1)::integer) over (order by rank, at, lo))
-         end as upto
+         end as upto,
+         (select horae_now()) as now
     from head
 ), gone as (
   delete from ready
@@ -74,12 +76,12 @@ with fresh(lo, hi, priority, max_attempts, recurring) as (
 ), taken as (
   insert into running (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, max_attempts,
                        recurring, run_at, ended_event, ended_owner)
-  select lo, upto, queue, rank, at, attempt + 1, tries, $6::text, $7::uuid, $8::bigint, horae_now(),
-         horae_now() + ($8::bigint + 999) / 1000 * interval '1 microsecond', max_attempts, recurring, run_at,
-         ended_event, ended_owner
+  select lo, upto, queue, rank, at, attempt + 1, tries, $6::text, $7::uuid, $8::bigint, now,
+         now + ($8::bigint + 999) / 1000 * interval '1 microsecond', max_attempts, recurring, run_at, ended_event,
+         ended_owner
     from cut
    where upto >= lo
 )
-select horae_now(), lo, upto, attempt + 1, recurring is not null, rank, at, upto < hi
+select now, lo, upto, attempt + 1, recurring is not null, rank, at, upto < hi
   from cut
  where upto >= lo or place is null;

@@ -11,7 +11,7 @@
 -- Index: none; the primary key and the unique one on the id refuse duplicates
 -- Locks: the new rows; waits for a transaction that stores the same id
 insert into task (number, id, created_at, queue, priority, spec)
-select ($1::bigint[])[i], ($2::uuid[])[i], horae_now(), ($3::integer[])[i], ($4::smallint[])[i], spec
+select ($1::bigint[])[i], ($2::uuid[])[i], (select horae_now()), ($3::integer[])[i], ($4::smallint[])[i], spec
   from unnest($5::text[]) with ordinality as d(spec, i);
 
 -- name: insert_tasks
@@ -33,8 +33,8 @@ select ($1::bigint[])[i], ($2::uuid[])[i], horae_now(), ($3::integer[])[i], ($4:
 -- Locks: the new rows; waits for a transaction that stores the same id
 insert into task (number, id, created_at, queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,
                   retry_delay, retry_factor, retry_cap, retry_jitter)
-select number, id, horae_now(), queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind, retry_delay,
-       retry_factor, retry_cap, retry_jitter
+select number, id, (select horae_now()), queue, priority, spec, key, run_at, recurring, max_attempts, retry_kind,
+       retry_delay, retry_factor, retry_cap, retry_jitter
   from unnest($1::bigint[], $2::uuid[], $3::integer[], $4::smallint[], $5::text[], $6::text[], $7::timestamptz[],
               $8::bigint[], $9::integer[], $10::smallint[], $11::bigint[], $12::double precision[], $13::bigint[],
               $14::double precision[])

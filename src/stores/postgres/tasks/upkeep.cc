@@ -23,10 +23,11 @@ const Sql kLockDue = statement("lock_due");
 const Sql kNextDue = statement("next_due");
 const Sql kLook = statement("look");
 const Sql kStamp = statement("stamp");
-const Sql kStampIfFresh = statement("stamp_if_fresh");
+const Sql kStampAndLook = statement("stamp_and_look");
 const Sql kLockOutLeases = statement("lock_out_leases");
 const Sql kExtendPatience = statement("extend_patience");
 const Sql kExtendAll = statement("extend_all");
+const Sql kExtendOutOfSight = statement("extend_out_of_sight");
 const Sql kLockOverdue = statement("lock_overdue");
 const Sql kProgressOf = statement("progress_of");
 const Sql kIdsOf = statement("ids_of");
@@ -88,8 +89,8 @@ class Expiry {
     for (const Row row : transaction_.rows(ids)) ids_[row.integer(0)] = row.uuid(1);
   }
 
-  ExpireOutcome decide() {
-    ExpireOutcome outcome;
+  std::vector<ExpiredLease> decide() {
+    std::vector<ExpiredLease> expired;
     for (const RunningRange& lease : taken_) {
       const Effect alike = effect_of(facts_of(lease), Event::kExpire, {});  // in all but the progress in the history
       if (is_terminal(*alike.state)) {
@@ -101,14 +102,14 @@ class Expiry {
         TaskFacts facts = facts_of(lease);
         if (const auto reached = progress_.find(number); reached != progress_.end()) facts.progress = reached->second;
         note_effect(trail_, number, lease, effect_of(facts, Event::kExpire, {}), {});
-        outcome.expired.push_back({.id = ids_[number],
-                                   .queue = queue_names_[lease.life.queue],
-                                   .owner = lease.owner,
-                                   .attempt = lease.life.attempt,
-                                   .state = *alike.state});
+        expired.push_back({.id = ids_[number],
+                           .queue = queue_names_[lease.life.queue],
+                           .owner = lease.owner,
+                           .attempt = lease.life.attempt,
+                           .state = *alike.state});
       }
     }
-    return outcome;
+    return expired;
   }
 
   // Sends all changes; `overdue` are the ranges as they were locked.
@@ -203,30 +204,36 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
   return pool_.transact<ExpireOutcome>([&](Transaction& transaction) -> Result<ExpireOutcome> {
     const Rows seen = transaction.run(kLook);
     if (transaction.failed()) return transaction.failure()->error;
-    const Instant now = seen[0].instant(0);
-    const auto stamp = seen[0].optional_instant(1);
+    const auto before = seen[0].optional_instant(1);
     const bool has_leases = !seen[0].is_null(2);
-    const auto silence = std::chrono::floor<std::chrono::microseconds>(wish.silence);
-    const auto answer = [&](ExpireOutcome::Kind kind) -> Result<ExpireOutcome> {
+    const auto answer = [&](const ExpireOutcome& outcome) -> Result<ExpireOutcome> {
       if (auto done = transaction.commit(); !done.ok()) return done.error();
-      return ExpireOutcome{.kind = kind};
+      return outcome;
     };
-    if (!has_leases) return answer(ExpireOutcome::Kind::kDone);
-    if (stamp != wish.seen) return answer(ExpireOutcome::Kind::kStampMoved);
-    if (!stamp || now - *stamp > silence) return answer(ExpireOutcome::Kind::kTooOld);
-    const auto stamped = transaction.run(kStampIfFresh, Params::of(*stamp, std::int64_t{silence.count()}));
+    if (!has_leases) return answer({});
+    if (before != wish.seen) return answer({.kind = ExpireOutcome::Kind::kStampMoved});
+    if (!before) return answer({.kind = ExpireOutcome::Kind::kNoStamp});
+    const auto slack = std::int64_t{std::chrono::floor<std::chrono::microseconds>(wish.slack).count()};
+    const Rows stamped = transaction.run(kStampAndLook, Params::of(*before, slack));
     if (transaction.failed()) return transaction.failure()->error;
-    if (stamped.affected() == 0) return answer(ExpireOutcome::Kind::kStampMoved);
+    if (stamped.empty()) return answer({.kind = ExpireOutcome::Kind::kStampMoved});
+    const Instant stamp = stamped[0].instant(0);
+    ExpireOutcome outcome{.extended = stamped[0].boolean(1)};
+    if (outcome.extended) {
+      transaction.send(kExtendPatience);
+      transaction.send(kLockOutLeases);
+      transaction.send(kExtendOutOfSight, Params::of(*before, slack, stamp));
+    }
 
     std::vector<RunningRange> overdue;
-    for (const Row row : transaction.run(kLockOverdue, Params::of(static_cast<std::int64_t>(wish.max)))) {
+    for (const Row row : transaction.run(kLockOverdue, Params::of(static_cast<std::int64_t>(wish.max), stamp))) {
       overdue.push_back(read_running(row));
     }
     auto taken = take_up_to(overdue, wish.max);
-    if (taken.empty()) return answer(ExpireOutcome::Kind::kDone);
+    if (taken.empty()) return answer(outcome);
     Expiry expiry(transaction, std::move(taken));
     expiry.read();
-    ExpireOutcome outcome = expiry.decide();
+    outcome.expired = expiry.decide();
     expiry.write(overdue);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     expiry.lower(floors_);

@@ -9,7 +9,7 @@
 select s.lo, s.hi, s.queue, s.attempt, s.tries, s.max_attempts, s.recurring, null::timestamptz, s.ended_event,
        s.ended_owner, s.due, s.priority, s.updated_at
   from scheduled as s
- where s.due <= horae_now()
+ where s.due <= (select horae_now())
  order by s.due, s.lo + 0
  limit $1::bigint
    for update skip locked;
@@ -24,8 +24,10 @@ insert into ready (lo, hi, queue, rank, at, updated_at, attempt, tries, max_atte
                    ended_owner)
 select d.lo, d.hi, d.queue,
        coalesce(q.base, 0) + coalesce(q.rate, 1) * (s.second - coalesce(q.since, 0)) - d.priority,
-       s.second, horae_now(), d.attempt, d.tries, d.max_attempts, d.recurring, d.run_at, d.ended_event, d.ended_owner
-  from (select floor(extract(epoch from horae_now()))::bigint as second) as s,
+       s.second, c.now, d.attempt, d.tries, d.max_attempts, d.recurring, d.run_at, d.ended_event, d.ended_owner
+  from (select horae_now() as now) as c
+ cross join lateral (select floor(extract(epoch from c.now))::bigint as second) as s
+ cross join
        (values (:lo, :hi, :queue, :priority, :attempt, :tries, :max_attempts, :recurring, :run_at, :ended_event,
                 :ended_owner))
        as d(lo, hi, queue, priority, attempt, tries, max_attempts, recurring, run_at, ended_event, ended_owner)
@@ -54,15 +56,24 @@ update control
    set stamp = horae_now()
  where stamp is not distinct from $1::timestamptz;
 
--- name: stamp_if_fresh
+-- name: stamp_and_look
+-- As stamp. Answers the new one, and whether a lease is out of sight: see ExpireWish. Such a lease ends after the last
+-- stamp, and within twice the time that has passed since, which bounds the scan.
 -- $1 timestamptz: the stamp that was seen
--- $2 bigint: how old it may be, µs
--- Index: none, the table has one row
+-- $2 bigint: the slack, µs
+-- Index: running_expires
 -- Locks: the row of control
 update control
    set stamp = horae_now()
  where stamp = $1::timestamptz
-   and horae_now() - stamp <= $2::bigint * interval '1 microsecond';
+returning stamp, exists (
+         select
+           from running
+          where expires >= $1::timestamptz
+            and expires < control.stamp + 2 * (control.stamp - $1::timestamptz)
+            and 3 * (control.stamp - $2::bigint * interval '1 microsecond'
+                      - greatest($1::timestamptz, expires - (length + 999) / 1000 * interval '1 microsecond'))
+                > (length + 999) / 1000 * interval '1 microsecond');
 
 -- name: lock_out_leases
 -- Under a new stamp no lease may keep an old end. A transaction that cuts a lease (settle, cancel) leaves pieces with the
@@ -86,16 +97,33 @@ select set_config('lock_timeout', '3s', true);
 -- Index: none, all rows
 -- Locks: the table, which is locked already
 update running
-   set expires = horae_now() + (length + 999) / 1000 * interval '1 microsecond';
+   set expires = (select horae_now()) + (length + 999) / 1000 * interval '1 microsecond';
+
+-- name: extend_out_of_sight
+-- Those that stamp_and_look looks for.
+-- $1 timestamptz: the stamp before
+-- $2 bigint: the slack, µs
+-- $3 timestamptz: the new stamp
+-- Index: running_expires
+-- Locks: the table, which is locked already
+update running
+   set expires = (select horae_now()) + (length + 999) / 1000 * interval '1 microsecond'
+ where expires >= $1::timestamptz
+   and expires < $3::timestamptz + 2 * ($3::timestamptz - $1::timestamptz)
+   and 3 * ($3::timestamptz - $2::bigint * interval '1 microsecond'
+             - greatest($1::timestamptz, expires - (length + 999) / 1000 * interval '1 microsecond'))
+       > (length + 999) / 1000 * interval '1 microsecond';
 
 -- name: lock_overdue
+-- Those that ended before the stamp, not while the node was on its way from there.
 -- $1 bigint: how many ranges at most
+-- $2 timestamptz: the stamp
 -- Index: running_expires, whose order this is
 -- Locks: the ranges; it skips those that are locked
 select l.lo, l.hi, l.queue, l.attempt, l.tries, l.max_attempts, l.recurring, l.run_at, l.ended_event, l.ended_owner,
        l.rank, l.at, l.owner, l.token, l.length, l.started_at, l.expires
   from running as l
- where l.expires < horae_now()
+ where l.expires < $2::timestamptz
  order by l.expires, l.lo + 0
  limit $1::bigint
    for update skip locked;
