@@ -88,10 +88,10 @@ class HeldBytes {
   bool is_of_full_share() const { return share_ && share_->bytes.held() >= share_->bytes.limit(); }
 
  private:
-  // Once half of the total is in use, callers that hold much get no more of it, so that many of them cannot take all.
+  // Once a quarter of the total is in use, callers that hold much get no more of it, so that many of them cannot take all.
   bool take_of_share(std::size_t count, std::size_t own) const {
     const std::size_t much = total_->limit() / 64;
-    const bool is_short = total_->held() - count > total_->limit() / 2;
+    const bool is_short = total_->held() - count > total_->limit() / 4;
     return (!is_short || share_->bytes.held() - own <= much) && share_->bytes.add_if_room(count, own);
   }
 
