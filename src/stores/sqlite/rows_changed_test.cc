@@ -115,7 +115,7 @@ std::optional<Error> expire_one(World& world) {
   const auto seen = world.store().tasks().look().value().stamp;
   if (auto stamped = world.store().tasks().extend_leases(seen); !stamped.ok()) return stamped.error();
   world.clock().advance(1h);
-  const ExpireWish wish{.seen = world.store().tasks().look().value().stamp, .silence = 2h};
+  const ExpireWish wish{.seen = world.store().tasks().look().value().stamp, .slack = 2h};
   return error_of(world.store().tasks().expire_leases(wish));
 }
 
