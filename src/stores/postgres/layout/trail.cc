@@ -9,7 +9,7 @@ namespace {
 
 const Sql kLockLate = statement("lock_late");
 const Sql kReadTrail = statement("read_trail");
-const Sql kForgetAssignments = statement("forget_assignments");
+const Sql kForgetAssignments = statement("forget_assignments", Changes::kAny);
 const Sql kPrune = statement("prune_trail");
 
 // How often the history of a task is pruned.

@@ -42,6 +42,9 @@ class Insertion {
   // transaction is rolled back then.
   static bool was_refused(const Failure& failure) { return failure.duplicate() || failure.no_partition(); }
 
+  // After the commit: an error if a task is neither ready nor scheduled now. It must not be reported as created.
+  Result<void> check() const;
+
   // After the commit: writes their outcomes, each at its place.
   void add_outcomes(std::vector<SubmitOutcome>& outcomes) const;
   std::vector<SubmitOutcome> outcomes() const;  // of a batch with no other tasks
@@ -55,6 +58,7 @@ class Insertion {
 
   Transaction& transaction_;
   const std::vector<NewEntry> entries_;
+  std::size_t waiting_ranges_ = 0;      // that must be ready or scheduled
   std::vector<std::size_t> ready_;      // tickets
   std::vector<std::size_t> scheduled_;  // tickets
 };

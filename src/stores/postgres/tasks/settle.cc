@@ -317,7 +317,8 @@ Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> s
         if (auto done = transaction.commit(); !done.ok()) return done.error();
         batch.lower(floors_);
         return outcomes;
-      });
+      },
+      Repeat::kAlways);  // by the attempts
 }
 
 }  // namespace horae::postgres
