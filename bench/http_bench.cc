@@ -169,7 +169,7 @@ Times run_on_store(Node& node) {
     times.submit += watch.read().wall_s;
     const std::vector<ClaimWish> wishes = {
         {.owner = "worker-1", .queues = {"bench"}, .max = kBatch, .token = node.new_id()}};
-    const auto leased = std::move(node.tasks().claim(wishes).value().at(0));
+    const auto leased = std::move(node.tasks().claim(wishes).value().at(0).tasks);
     std::vector<Settlement> completions;
     for (const LeasedTask& task : leased) {
       completions.push_back({.event = Event::kComplete,

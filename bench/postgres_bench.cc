@@ -75,7 +75,7 @@ class StoreWorker final : public PostgresYardstick {
 
   std::vector<YardstickClaim> claim(int max) override {
     const std::vector<ClaimWish> wishes = {wish(max)};
-    leased_ = std::move(store_->tasks().claim(wishes).value().at(0));
+    leased_ = std::move(store_->tasks().claim(wishes).value().at(0).tasks);
     return std::vector<YardstickClaim>(leased_.size());
   }
 
@@ -90,7 +90,7 @@ class StoreWorker final : public PostgresYardstick {
     const std::vector<ClaimWish> wishes = {wish(max)};
     auto outcome = store_->tasks().exchange({.settlements = done, .submissions = fresh, .wishes = wishes}).value();
     check_accepted(outcome.settled);
-    leased_ = std::move(outcome.leased.at(0));
+    leased_ = std::move(outcome.leased.at(0).tasks);
     return std::vector<YardstickClaim>(leased_.size());
   }
 
@@ -339,8 +339,8 @@ double combined_rate(World& world, int callers, int lives_of_each) {
     for (int i = 0; i < lives_of_each; ++i) {
       HORAE_CHECK(combiner.submit({.task = {.queue = "bench", .spec = kSpec}, .new_id = ids.next()}).ok(), "submit");
       const auto leased = combiner.claim({.owner = "worker-1", .queues = {"bench"}, .max = 1, .token = ids.next()});
-      HORAE_CHECK(leased.value().size() == 1, "there are never more callers than tasks");
-      HORAE_CHECK(combiner.settle(completion(leased.value().front(), "worker-1")).ok(), "settle");
+      HORAE_CHECK(leased.value().tasks.size() == 1, "there are never more callers than tasks");
+      HORAE_CHECK(combiner.settle(completion(leased.value().tasks.front(), "worker-1")).ok(), "settle");
     }
   };
   const Stopwatch watch;

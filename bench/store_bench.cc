@@ -90,7 +90,7 @@ Round run_store(World& world, int batch, int batches) {
     const std::vector<ClaimWish> wishes = {
         {.owner = "worker-1", .queues = {"bench"}, .max = batch, .token = world.new_id()}};
     std::vector<LeasedTask> leased;
-    timed(round.claim, [&] { leased = std::move(store->tasks().claim(wishes).value().at(0)); });
+    timed(round.claim, [&] { leased = std::move(store->tasks().claim(wishes).value().at(0).tasks); });
     HORAE_CHECK(leased.size() == submissions.size(), "every task must be claimed");
     std::vector<Settlement> completions;
     for (const LeasedTask& task : leased) completions.push_back(completion(task));
@@ -175,8 +175,8 @@ double combined_rate(World& world, int callers, int lives_of_each) {
     for (int i = 0; i < lives_of_each; ++i) {
       HORAE_CHECK(combiner.submit(world.submissions(1).front()).ok(), "submit");
       const auto leased = combiner.claim({.owner = "worker-1", .queues = {"bench"}, .max = 1, .token = world.new_id()});
-      HORAE_CHECK(leased.value().size() == 1, "there must be a task for each caller");
-      HORAE_CHECK(combiner.settle(completion(leased.value().front())).ok(), "settle");
+      HORAE_CHECK(leased.value().tasks.size() == 1, "there must be a task for each caller");
+      HORAE_CHECK(combiner.settle(completion(leased.value().tasks.front())).ok(), "settle");
     }
   };
   const Stopwatch watch;

@@ -22,7 +22,7 @@ TEST_SUFFIXES = ("_test.cc", "_pgtest.cc")
 
 NAME = re.compile(r"-- name: ([a-z][a-z0-9_]*)")
 PARAMETER = re.compile(r"[$?]\d+")
-USE = re.compile(r'\bstatement\(\s*"([^"]*)"\s*\)')
+USE = re.compile(r'\bstatement\(\s*"([^"]*)"\s*[,)]')
 
 
 class Statement(NamedTuple):

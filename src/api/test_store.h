@@ -79,7 +79,7 @@ class GatedTasks final : public TaskStore {
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     return gate_.pass([&] { return store_.submit(submissions); });
   }
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override {
     return gate_.pass([&] { return store_.claim(wishes); });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {

@@ -238,6 +238,13 @@ std::vector<Setting> store_settings() {
                    "fsync, full_page_writes, synchronous_commit", {0, 3}, check_unsafe_name,
                    [](Config& c) -> std::vector<std::string>& { return c.postgres.allow_unsafe; }),
       duration_setting(
+          {.key = "postgres.answer_timeout",
+           .help =
+               "How long a call waits for an answer of PostgreSQL before it takes the connection for dead, drops all "
+               "idle ones, and continues on a new one if that is safe. Maintenance waits for 30 s, or for this if it "
+               "is longer. Raise it if checkpoints stall commits for seconds."},
+          {seconds(1), minutes(10)}, {[](Config& c) -> Duration& { return c.postgres.answer_timeout; }}),
+      duration_setting(
           {.key = "postgres.purge_delay",
            .help = "Additional time after the retention before rows of a day that cannot be dropped as a whole are "
                    "deleted. Finished tasks are usually removed by dropping the partition of their day."},

@@ -87,7 +87,13 @@ class ObservedStore final : public Store {
   MessageStore& messages() override { return store_.messages(); }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return cluster_; }
+  Result<void> probe_writes() override { return store_.probe_writes(); }
   std::string description() const override { return store_.description(); }
+
+  // Whether the store takes new tasks, by the last writes that it refused: see WriteWatch.
+  Result<void> check_writes() {
+    return tasks_.writes().check([this] { return store_.probe_writes(); });
+  }
 
  private:
   Store& store_;

@@ -1,5 +1,7 @@
 #include "observe/observed_tasks.h"
 
+#include <algorithm>
+
 namespace horae {
 namespace {
 
@@ -11,6 +13,7 @@ ObservedTasks::ObservedTasks(TaskStore& store, Meter& meter, const Clock& clock,
     : store_(store),
       meter_(meter),
       observer_(observer),
+      writes_(clock),
       submit_(meter, clock, "submit"),
       claim_(meter, clock, "claim"),
       leases_of_(meter, clock, "leases_of"),
@@ -31,6 +34,17 @@ void ObservedTasks::report(const Changes& changes) {
   if (!changes.empty()) observer_.on_changes(changes);
 }
 
+template <typename T>
+bool ObservedTasks::has_failed(const Result<T>& result) {
+  if (!result.ok()) writes_.note_failed(result.error());
+  return !result.ok();
+}
+
+void ObservedTasks::note_submitted(const std::vector<SubmitOutcome>& outcomes) {
+  const auto is_created = [](const SubmitOutcome& outcome) { return outcome.kind == SubmitOutcome::Kind::kCreated; };
+  if (std::ranges::any_of(outcomes, is_created)) writes_.note_stored();
+}
+
 void ObservedTasks::count_refused(const std::vector<SettleOutcome>& outcomes) {
   for (const SettleOutcome& outcome : outcomes) {
     if (is_success(outcome.verdict)) continue;
@@ -40,16 +54,17 @@ void ObservedTasks::count_refused(const std::vector<SettleOutcome>& outcomes) {
 
 Result<std::vector<SubmitOutcome>> ObservedTasks::submit(std::span<const Submission> submissions) {
   auto outcomes = submit_.measured(submissions.size(), [&] { return store_.submit(submissions); });
-  if (!outcomes.ok()) return outcomes;
+  if (has_failed(outcomes)) return outcomes;
+  note_submitted(*outcomes);
   Changes changes;
   add_submitted(changes, submissions, *outcomes);
   report(changes);
   return outcomes;
 }
 
-Result<std::vector<std::vector<LeasedTask>>> ObservedTasks::claim(std::span<const ClaimWish> wishes) {
+Result<std::vector<ClaimOutcome>> ObservedTasks::claim(std::span<const ClaimWish> wishes) {
   auto leased = claim_.measured(wishes.size(), [&] { return store_.claim(wishes); });
-  if (!leased.ok()) return leased;
+  if (has_failed(leased)) return leased;
   Changes changes;
   add_claimed(changes, *leased);
   report(changes);
@@ -66,7 +81,7 @@ Result<std::vector<bool>> ObservedTasks::have_served(std::span<const Uuid> token
 
 Result<std::vector<SettleOutcome>> ObservedTasks::settle(std::span<const Settlement> settlements) {
   auto outcomes = settle_.measured(settlements.size(), [&] { return store_.settle(settlements); });
-  if (!outcomes.ok()) return outcomes;
+  if (has_failed(outcomes)) return outcomes;
   Changes changes;
   add_settled(changes, settlements, *outcomes);
   report(changes);
@@ -77,7 +92,8 @@ Result<std::vector<SettleOutcome>> ObservedTasks::settle(std::span<const Settlem
 Result<BundleOutcome> ObservedTasks::exchange(const Bundle& calls) {
   const std::size_t items = calls.settlements.size() + calls.submissions.size() + calls.wishes.size();
   auto outcome = exchange_.measured(items, [&] { return store_.exchange(calls); });
-  if (!outcome.ok()) return outcome;
+  if (has_failed(outcome)) return outcome;
+  note_submitted(outcome->submitted);
   Changes changes;
   add_settled(changes, calls.settlements, outcome->settled);
   add_submitted(changes, calls.submissions, outcome->submitted);
@@ -89,7 +105,7 @@ Result<BundleOutcome> ObservedTasks::exchange(const Bundle& calls) {
 
 Result<std::vector<CancelOutcome>> ObservedTasks::cancel(std::span<const CancelWish> wishes) {
   auto outcomes = cancel_.measured(wishes.size(), [&] { return store_.cancel(wishes); });
-  if (!outcomes.ok()) return outcomes;
+  if (has_failed(outcomes)) return outcomes;
   Changes changes;
   add_cancelled(changes, wishes, *outcomes);
   report(changes);

@@ -3,6 +3,7 @@
 
 #include "observe/call_meter.h"
 #include "observe/task_changes.h"
+#include "observe/write_watch.h"
 #include "store/change.h"
 #include "store/task_store.h"
 
@@ -14,7 +15,7 @@ class ObservedTasks final : public TaskStore {
   ObservedTasks(TaskStore& store, Meter& meter, const Clock& clock, ChangeObserver& observer);
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override;
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override;
   Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override;
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;
@@ -29,13 +30,20 @@ class ObservedTasks final : public TaskStore {
   Result<std::optional<Task>> find(std::string_view queue, std::string_view key) override;
   Result<Page> list(const ListQuery& query) override;
 
+  // Of submits, claims, settlements and cancels.
+  WriteWatch& writes() { return writes_; }
+
  private:
   void report(const Changes& changes);
+  void note_submitted(const std::vector<SubmitOutcome>& outcomes);
+  template <typename T>
+  bool has_failed(const Result<T>& result);  // of a call that writes
   void count_refused(const std::vector<SettleOutcome>& outcomes);
 
   TaskStore& store_;
   Meter& meter_;
   ChangeObserver& observer_;
+  WriteWatch writes_;
   CallMeter submit_;
   CallMeter claim_;
   CallMeter leases_of_;

@@ -25,11 +25,15 @@ void add_submitted(Changes& changes, std::span<const Submission> submissions,
   }
 }
 
-void add_claimed(Changes& changes, const std::vector<std::vector<LeasedTask>>& leased) {
-  for (const std::vector<LeasedTask>& tasks : leased) {
-    changes.reserve(changes.size() + tasks.size());
-    for (const LeasedTask& task : tasks) {
-      changes.push_back({.event = Event::kClaim, .task = task.id, .queue = task.queue, .state = State::kRunning});
+void add_claimed(Changes& changes, const std::vector<ClaimOutcome>& claimed) {
+  for (const ClaimOutcome& outcome : claimed) {
+    changes.reserve(changes.size() + outcome.tasks.size());
+    for (const LeasedTask& task : outcome.tasks) {
+      changes.push_back({.event = Event::kClaim,
+                         .task = task.id,
+                         .queue = task.queue,
+                         .state = State::kRunning,
+                         .is_new = outcome.kind == ClaimOutcome::Kind::kNew});
     }
   }
 }

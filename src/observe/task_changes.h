@@ -14,7 +14,7 @@ using Changes = std::vector<Change>;
 // Each appends what one call changed. The changes refer to texts of what is passed.
 void add_submitted(Changes& changes, std::span<const Submission> submissions,
                    const std::vector<SubmitOutcome>& outcomes);
-void add_claimed(Changes& changes, const std::vector<std::vector<LeasedTask>>& leased);
+void add_claimed(Changes& changes, const std::vector<ClaimOutcome>& claimed);
 void add_settled(Changes& changes, std::span<const Settlement> settlements, const std::vector<SettleOutcome>& outcomes);
 void add_cancelled(Changes& changes, std::span<const CancelWish> wishes, const std::vector<CancelOutcome>& outcomes);
 void add_promoted(Changes& changes, const PromoteOutcome& outcome);

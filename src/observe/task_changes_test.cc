@@ -33,12 +33,25 @@ TEST(TaskChanges, NameSubmittedTasksAndThoseThatWerePresent) {
 }
 
 TEST(TaskChanges, NameClaimedTasks) {
-  const std::vector<std::vector<LeasedTask>> leased = {{{.id = id_of(1), .queue = "a"}}, {}, {{.id = id_of(2)}}};
+  const std::vector<ClaimOutcome> claimed = {
+      {.tasks = {{.id = id_of(1), .queue = "a"}}}, {.tasks = {}}, {.tasks = {{.id = id_of(2)}}}};
   Changes changes;
-  add_claimed(changes, leased);
+  add_claimed(changes, claimed);
   EXPECT_THAT(changes,
               ElementsAre(Change{.event = Event::kClaim, .task = id_of(1), .queue = "a", .state = State::kRunning},
                           Change{.event = Event::kClaim, .task = id_of(2), .state = State::kRunning}));
+}
+
+// So that the counter of claims does not count them again.
+TEST(TaskChanges, TasksThatAClaimGetsAgainAreNotNew) {
+  const std::vector<ClaimOutcome> claimed = {
+      {.kind = ClaimOutcome::Kind::kRepeated, .tasks = {{.id = id_of(1), .queue = "a"}}},
+      {.kind = ClaimOutcome::Kind::kOtherOwner, .tasks = {}}};
+  Changes changes;
+  add_claimed(changes, claimed);
+  EXPECT_THAT(changes,
+              ElementsAre(Change{
+                  .event = Event::kClaim, .task = id_of(1), .queue = "a", .state = State::kRunning, .is_new = false}));
 }
 
 TEST(TaskChanges, NameSettledTasksButNotTheRefused) {

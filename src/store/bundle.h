@@ -21,7 +21,7 @@ struct Bundle {
 struct BundleOutcome {
   std::vector<SettleOutcome> settled;
   std::vector<SubmitOutcome> submitted;
-  std::vector<std::vector<LeasedTask>> leased;
+  std::vector<ClaimOutcome> leased;
 
   friend bool operator==(const BundleOutcome&, const BundleOutcome&) = default;
 };

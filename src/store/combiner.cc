@@ -192,7 +192,7 @@ void Combiner::settle(Settlement settlement, Done<SettleOutcome> done) {
 void Combiner::cancel(CancelWish wish, Done<CancelOutcome> done) {
   enqueue_one(&Lines::cancels, std::move(wish), std::move(done));
 }
-void Combiner::claim(ClaimWish wish, Done<std::vector<LeasedTask>> done) {
+void Combiner::claim(ClaimWish wish, Done<ClaimOutcome> done) {
   enqueue_one(&Lines::claims, std::move(wish), std::move(done));
 }
 
@@ -205,7 +205,7 @@ void Combiner::settle(std::vector<Settlement> settlements, AllDone<SettleOutcome
 void Combiner::cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> done) {
   enqueue(&Lines::cancels, std::move(wishes), std::move(done));
 }
-void Combiner::claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done) {
+void Combiner::claim(std::vector<ClaimWish> wishes, AllDone<ClaimOutcome> done) {
   enqueue(&Lines::claims, std::move(wishes), std::move(done));
 }
 
@@ -252,7 +252,7 @@ Result<SettleOutcome> Combiner::settle(Settlement settlement) {
 Result<CancelOutcome> Combiner::cancel(CancelWish wish) {
   return std::move(call_and_wait(&Lines::cancels, one(std::move(wish))).front());
 }
-Result<std::vector<LeasedTask>> Combiner::claim(ClaimWish wish) {
+Result<ClaimOutcome> Combiner::claim(ClaimWish wish) {
   return std::move(call_and_wait(&Lines::claims, one(std::move(wish))).front());
 }
 
@@ -265,7 +265,7 @@ std::vector<Result<SettleOutcome>> Combiner::settle(std::vector<Settlement> sett
 std::vector<Result<CancelOutcome>> Combiner::cancel(std::vector<CancelWish> wishes) {
   return call_and_wait(&Lines::cancels, std::move(wishes));
 }
-std::vector<Result<std::vector<LeasedTask>>> Combiner::claim(std::vector<ClaimWish> wishes) {
+std::vector<Result<ClaimOutcome>> Combiner::claim(std::vector<ClaimWish> wishes) {
   return call_and_wait(&Lines::claims, std::move(wishes));
 }
 
@@ -355,11 +355,11 @@ void Combiner::exchange() {
   if (outcome.ok()) {
     answer<SettleOutcome>(settles.replies, std::move(outcome->settled));
     answer<SubmitOutcome>(submits.replies, std::move(outcome->submitted));
-    answer<std::vector<LeasedTask>>(claims.replies, std::move(outcome->leased));
+    answer<ClaimOutcome>(claims.replies, std::move(outcome->leased));
   } else if (outcome.error().retryable()) {
     answer<SettleOutcome>(settles.replies, outcome.error());
     answer<SubmitOutcome>(submits.replies, outcome.error());
-    answer<std::vector<LeasedTask>>(claims.replies, outcome.error());
+    answer<ClaimOutcome>(claims.replies, outcome.error());
   } else {
     // Nothing was done, because of one item or several: each kind by itself finds out which.
     commit(std::move(settles), [this](auto items) { return store_.settle(items); });

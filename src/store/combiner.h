@@ -86,12 +86,12 @@ class Combiner {
   void submit(Submission submission, Done<SubmitOutcome> done);
   void settle(Settlement settlement, Done<SettleOutcome> done);
   void cancel(CancelWish wish, Done<CancelOutcome> done);
-  void claim(ClaimWish wish, Done<std::vector<LeasedTask>> done);
+  void claim(ClaimWish wish, Done<ClaimOutcome> done);
 
   void submit(std::vector<Submission> submissions, AllDone<SubmitOutcome> done);
   void settle(std::vector<Settlement> settlements, AllDone<SettleOutcome> done);
   void cancel(std::vector<CancelWish> wishes, AllDone<CancelOutcome> done);
-  void claim(std::vector<ClaimWish> wishes, AllDone<std::vector<LeasedTask>> done);
+  void claim(std::vector<ClaimWish> wishes, AllDone<ClaimOutcome> done);
 
   // Settlements and a claim that arrive together, and get one answer when both have theirs. They share a commit unless
   // one of them has to wait for a later round because the batch is full. Each has its own outcome: a claim that fails
@@ -102,12 +102,12 @@ class Combiner {
   Result<SubmitOutcome> submit(Submission submission);
   Result<SettleOutcome> settle(Settlement settlement);
   Result<CancelOutcome> cancel(CancelWish wish);
-  Result<std::vector<LeasedTask>> claim(ClaimWish wish);
+  Result<ClaimOutcome> claim(ClaimWish wish);
 
   std::vector<Result<SubmitOutcome>> submit(std::vector<Submission> submissions);
   std::vector<Result<SettleOutcome>> settle(std::vector<Settlement> settlements);
   std::vector<Result<CancelOutcome>> cancel(std::vector<CancelWish> wishes);
-  std::vector<Result<std::vector<LeasedTask>>> claim(std::vector<ClaimWish> wishes);
+  std::vector<Result<ClaimOutcome>> claim(std::vector<ClaimWish> wishes);
 
  private:
   // One call of a caller, shared by its items. Once taken, only the combiner's thread touches it.
@@ -147,7 +147,7 @@ class Combiner {
     Line<Settlement, SettleOutcome> settles;
     Line<Submission, SubmitOutcome> submits;
     Line<CancelWish, CancelOutcome> cancels;
-    Line<ClaimWish, std::vector<LeasedTask>> claims;
+    Line<ClaimWish, ClaimOutcome> claims;
 
     bool empty() const { return settles.empty() && submits.empty() && cancels.empty() && claims.empty(); }
   };

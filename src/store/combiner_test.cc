@@ -41,11 +41,11 @@ TEST(Combiner, AnswersOnlyAfterTheCommit) {
 TEST(Combiner, ARoundSettlesThenSubmitsThenCancelsThenClaims) {
   World world;
   world.hold();
-  world.combiner.claim(claim_wish("claim1"), world.answers.as<std::vector<LeasedTask>>("claim1"));
+  world.combiner.claim(claim_wish("claim1"), world.answers.as<ClaimOutcome>("claim1"));
   world.combiner.cancel(cancel_wish("cancel1"), world.answers.as<CancelOutcome>("cancel1"));
   world.submit("submit1");
   world.settle(1, 1, "settle1");
-  world.combiner.claim(claim_wish("claim2"), world.answers.as<std::vector<LeasedTask>>("claim2"));
+  world.combiner.claim(claim_wish("claim2"), world.answers.as<ClaimOutcome>("claim2"));
   world.finish();
 
   EXPECT_THAT(world.calls(), ElementsAre("settle settle1", "submit submit1", "cancel cancel1", "claim claim1 claim2"));
@@ -69,7 +69,7 @@ TEST(Combiner, KindsThatWaitTogetherShareACommit) {
   world.hold();
   world.submit("a");
   world.settle(1, 1, "t");
-  world.combiner.claim(claim_wish("w"), world.answers.as<std::vector<LeasedTask>>("w"));
+  world.combiner.claim(claim_wish("w"), world.answers.as<ClaimOutcome>("w"));
   world.finish();
 
   EXPECT_THAT(world.calls(), ElementsAre("exchange settle t submit a claim w"));
@@ -79,7 +79,7 @@ TEST(Combiner, KindsThatWaitTogetherShareACommit) {
 TEST(Combiner, WithCancelsEachKindHasItsOwnCall) {
   World world;
   world.hold();
-  world.combiner.claim(claim_wish("w"), world.answers.as<std::vector<LeasedTask>>("w"));
+  world.combiner.claim(claim_wish("w"), world.answers.as<ClaimOutcome>("w"));
   world.combiner.cancel(cancel_wish("c"), world.answers.as<CancelOutcome>("c"));
   world.submit("a");
   world.settle(1, 1, "t");
@@ -121,7 +121,7 @@ TEST(Combiner, WaitingCallsReturnTheirOwnOutcome) {
   EXPECT_EQ(world.combiner.submit(numbered(7))->number, 7);
   EXPECT_EQ(world.combiner.settle(settlement(1, 1, "worker-1"))->owner, "worker-1");
   EXPECT_EQ(world.combiner.cancel(cancel_wish("why"))->verdict, Verdict::kAccepted);
-  EXPECT_EQ(world.combiner.claim(claim_wish("worker-2"))->front().queue, "worker-2");
+  EXPECT_EQ(world.combiner.claim(claim_wish("worker-2"))->tasks.front().queue, "worker-2");
 }
 
 TEST(Combiner, WaitingBatchesReturnAnOutcomeForEachItem) {
@@ -132,7 +132,7 @@ TEST(Combiner, WaitingBatchesReturnAnOutcomeForEachItem) {
   EXPECT_EQ(submitted[1]->number, 8);
   EXPECT_EQ(world.combiner.settle({settlement(1, 1, "a"), settlement(2, 1, "b")})[1]->owner, "b");
   EXPECT_THAT(world.combiner.cancel({cancel_wish("a"), cancel_wish("b")}), SizeIs(2));
-  EXPECT_EQ(world.combiner.claim({claim_wish("a"), claim_wish("b")})[1]->front().queue, "b");
+  EXPECT_EQ(world.combiner.claim({claim_wish("a"), claim_wish("b")})[1]->tasks.front().queue, "b");
 }
 
 // ---- Batches of callers ----
@@ -187,7 +187,7 @@ TEST(Combiner, ClaimsOfOneCallAskForABatchOfTasksAtMost) {
   world.hold();
   for (const auto& [label, max] : std::vector<std::pair<std::string, int>>{
            {"a", 6}, {"b", 6}, {"c", 4}, {"d", 1}, {"huge", 1'000}, {"e", -1}, {"f", 0}}) {
-    world.combiner.claim(claim_wish(label, max), world.answers.as<std::vector<LeasedTask>>(label));
+    world.combiner.claim(claim_wish(label, max), world.answers.as<ClaimOutcome>(label));
   }
   world.finish();
 

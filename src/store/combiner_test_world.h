@@ -31,7 +31,7 @@ inline SettleOutcome outcome_of(const Settlement& settlement) {
   return {.verdict = Verdict::kAccepted, .owner = settlement.owner};
 }
 inline CancelOutcome outcome_of(const CancelWish& /*wish*/) { return {.verdict = Verdict::kAccepted}; }
-inline std::vector<LeasedTask> outcome_of(const ClaimWish& wish) { return {{.queue = wish.owner}}; }
+inline ClaimOutcome outcome_of(const ClaimWish& wish) { return {.tasks = {{.queue = wish.owner}}}; }
 
 inline Error unused() { return {ErrorCode::kInternal, "not for a combiner"}; }
 
@@ -75,8 +75,8 @@ class FakeStore final : public TaskStore {
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
     return call<CancelOutcome>("cancel", wishes);
   }
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
-    return call<std::vector<LeasedTask>>("claim", wishes);
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override {
+    return call<ClaimOutcome>("claim", wishes);
   }
 
   // Written down as "exchange settle t submit a b claim w", without the kinds that it has not.
@@ -87,7 +87,7 @@ class FakeStore final : public TaskStore {
     std::optional<Error> fault;
     BundleOutcome outcome{.settled = note<SettleOutcome>(" settle", calls.settlements, fault),
                           .submitted = note<SubmitOutcome>(" submit", calls.submissions, fault),
-                          .leased = note<std::vector<LeasedTask>>(" claim", calls.wishes, fault)};
+                          .leased = note<ClaimOutcome>(" claim", calls.wishes, fault)};
     if (!fault) return outcome;
     calls_.back() += ": " + std::string(to_string(fault->code));
     return *fault;

@@ -148,4 +148,11 @@ Error cancel_error(const CancelWish& wish, const CancelOutcome& outcome) {
   return refuse(wish.id, Event::kCancel, outcome.state);
 }
 
+Error other_owner_error(const ClaimWish& wish) {
+  return {ErrorCode::kConflict,
+          fmt::format("token {}: {} cannot claim with it: tasks of another owner are leased under this token; make a "
+                      "token of its own for each claim, and repeat it only as the same owner",
+                      to_string(wish.token), wish.owner)};
+}
+
 }  // namespace horae

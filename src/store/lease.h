@@ -52,6 +52,20 @@ struct LeasedTask {
   friend bool operator==(const LeasedTask&, const LeasedTask&) = default;
 };
 
+// What a wish got.
+struct ClaimOutcome {
+  enum class Kind {
+    kNew,         // its tasks were leased by this call; there may be none
+    kRepeated,    // its token had served before: its tasks are those that are still leased under it, maybe none
+    kOtherOwner,  // tasks of another owner are leased under its token: it gets nothing
+  };
+
+  Kind kind = Kind::kNew;
+  std::vector<LeasedTask> tasks;
+
+  friend bool operator==(const ClaimOutcome&, const ClaimOutcome&) = default;
+};
+
 // What an owner reports of one attempt. Which fields count depends on the event:
 //   kHeartbeat  lease, progress and checkpoint, each if given
 //   kComplete   result
@@ -111,5 +125,8 @@ Result<void> check_cancel_wish(const CancelWish& wish);
 // verdict is neither kAccepted nor kRepeated.
 Error settle_error(const Settlement& settlement, const SettleOutcome& outcome);
 Error cancel_error(const CancelWish& wish, const CancelOutcome& outcome);
+
+// Why a wish got nothing: kOtherOwner. It does not name the other owner, of which this one may know nothing.
+Error other_owner_error(const ClaimWish& wish);
 
 }  // namespace horae

@@ -48,17 +48,23 @@ Result<MigrationReport> plan(MigrationTarget& target, std::span<const Migration>
   return MigrationReport{.from = *version, .to = newest, .steps = {missing.begin(), missing.end()}};
 }
 
-Result<void> apply_all(MigrationTarget& target, const MigrationReport& report) {
-  for (const Migration& migration : report.steps) {
-    const Result<void> applied = target.apply(migration);
-    if (applied.ok()) continue;
+// Reports what was applied here: another node may have applied the first of the missing ones.
+Result<MigrationReport> apply_all(MigrationTarget& target, const MigrationReport& missing) {
+  MigrationReport report{.from = missing.from, .to = missing.to, .steps = {}};
+  for (const Migration& migration : missing.steps) {
+    const Result<bool> applied = target.apply(migration);
+    if (applied.ok()) {
+      if (*applied) report.steps.push_back(migration);
+      if (report.steps.empty()) report.from = migration.version;
+      continue;
+    }
     const bool unknown = applied.error().code == ErrorCode::kUnavailable;
     const std::string left = unknown ? "it is unknown whether it was applied, so run it again"
                                      : fmt::format("the database is left at version {}", migration.version - 1);
     return Error{applied.error().code, fmt::format("migration {:04} {} failed: {} ({})", migration.version,
                                                    migration.name, applied.error().message, left)};
   }
-  return {};
+  return report;
 }
 
 }  // namespace
@@ -71,10 +77,9 @@ Result<MigrationReport> migrate(MigrationTarget& target, std::span<const Migrati
   if (auto locked = target.lock(); !locked.ok()) return locked.error();
   const Unlocker unlocker(target);
   // Another node may have migrated while this one waited for the lock.
-  Result<MigrationReport> report = plan(target, migrations);
-  if (!report.ok()) return report;
-  if (auto applied = apply_all(target, *report); !applied.ok()) return applied.error();
-  return report;
+  const Result<MigrationReport> missing = plan(target, migrations);
+  if (!missing.ok()) return missing;
+  return apply_all(target, *missing);
 }
 
 }  // namespace horae

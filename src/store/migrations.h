@@ -34,14 +34,15 @@ class MigrationTarget {
   virtual Result<int> version() = 0;
 
   // Runs the SQL and sets version() to that of the migration, in one transaction: after a failure or a crash, neither
-  // has happened. kUnavailable means that it is unknown which.
-  virtual Result<void> apply(const Migration& migration) = 0;
+  // has happened. False if another node has applied it meanwhile: nothing was done. kUnavailable means that it is
+  // unknown whether it was applied.
+  virtual Result<bool> apply(const Migration& migration) = 0;
 };
 
 struct MigrationReport {
-  int from = 0;                  // the version that was found
+  int from = 0;                  // the version before the first step
   int to = 0;                    // the newest version of this program, which the database has now, or would have
-  std::vector<Migration> steps;  // what was applied, or would be, in order; empty if the database is up to date
+  std::vector<Migration> steps;  // what this call applied, or would, in order; empty if the database is up to date
 };
 
 // Applies the migrations that the database lacks, in order. A database that lacks none is neither locked nor changed;

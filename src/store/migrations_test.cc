@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <barrier>
 #include <functional>
@@ -59,17 +60,20 @@ class FakeTarget final : public MigrationTarget {
     return database_.version;
   }
 
-  Result<void> apply(const Migration& migration) override {
+  Result<bool> apply(const Migration& migration) override {
     steps.push_back("apply " + std::to_string(migration.version));
+    if (before_apply) before_apply(migration.version);
     if (fault && migration.version == fails_at) return *fault;
     const std::lock_guard lock(database_.mutex);
+    if (database_.version >= migration.version) return false;
     database_.applied.emplace_back(migration.sql);
     database_.version = migration.version;
-    return {};
+    return true;
   }
 
   std::vector<std::string> steps;
   std::function<void()> before_lock;
+  std::function<void(int version)> before_apply;
   std::optional<Error> lock_fault;
   std::optional<Error> version_fault;
   std::optional<Error> fault;
@@ -103,6 +107,21 @@ TEST_F(Migrate, AppliesOnlyWhatIsMissing) {
   EXPECT_EQ(report->from, 2);
   EXPECT_THAT(report->steps, ElementsAre(kThree[2]));
   EXPECT_THAT(database_.applied, ElementsAre("CREATE c"));
+}
+
+// Where the lock is that of each step.
+TEST_F(Migrate, ReportsNoStepThatAnotherNodeAppliedMeanwhile) {
+  target_.before_apply = [this](int version) { database_.version = std::max(database_.version, 2 - version % 2); };
+  const auto report = migrate(target_, kThree);
+  EXPECT_EQ(report->from, 2);
+  EXPECT_THAT(report->steps, ElementsAre(kThree[2]));
+
+  database_.version = 0;
+  target_.before_apply = [this](int version) { database_.version = version; };
+  const auto late = migrate(target_, kThree);
+  EXPECT_EQ(late->from, 3);
+  EXPECT_EQ(late->to, 3);
+  EXPECT_THAT(late->steps, IsEmpty());
 }
 
 TEST_F(Migrate, LeavesADatabaseAloneThatLacksNothing) {

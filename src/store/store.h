@@ -24,6 +24,10 @@ class Store {
   virtual TokenStore& tokens() = 0;
   virtual ClusterStore& cluster() = 0;
 
+  // Whether the store can take new tasks at this moment, as far as it can find out. kUnavailable says what is missing:
+  // mostly room on its disk. It writes something that nobody sees: call it rarely, after a write was refused.
+  virtual Result<void> probe_writes() { return {}; }
+
   // "sqlite 3.40.1 at horae-data/horae.db": for logs and people.
   virtual std::string description() const = 0;
 };

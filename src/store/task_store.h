@@ -92,8 +92,7 @@ class TaskStore {
   // settings. A task with a `start` is running at once, as its first attempt.
   virtual Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) = 0;
 
-  // Leases ready tasks: for each wish up to `max` of them, its own list in order of urgency, empty when nothing is
-  // ready. Within a queue the order is (rank, ready second, number); of the heads of several queues the one with the
+  // Leases ready tasks; one outcome for each wish: up to `max` of them, in order of urgency, none when nothing is ready. Within a queue the order is (rank, ready second, number); of the heads of several queues the one with the
   // highest effective priority comes first, then the longer ready one, then the lower number. Paused queues give
   // nothing, and neither does any queue while the scheduler is stopped. No attempt is ever given twice. A queue that
   // does not exist is empty. With several nodes, the order holds within a second.
@@ -104,8 +103,9 @@ class TaskStore {
   // and nothing new, whatever `max` and queues they name: that may be nothing, and it is given also from paused queues
   // and while the scheduler is stopped. A wish that finds nothing leaves no trace: a long poll repeats it with the same
   // token. A token is known for kTokenMemory after its claim, and as long as something is leased under it; then purge()
-  // may forget it. Do not use one token both with `once` and without.
-  virtual Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) = 0;
+  // may forget it. Do not use one token both with `once` and without. A token is of the owner that it has served: while
+  // something is leased under it, a wish of another owner is refused (kOtherOwner) and gets nothing.
+  virtual Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) = 0;
 
   // The tasks that are still leased under a claim's token: what became of a claim that was answered by kUnavailable. In
   // the order of their numbers. A task that was settled or expired since is not among them.

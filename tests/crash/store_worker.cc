@@ -116,7 +116,7 @@ class Worker {
     const std::vector<ClaimWish> wishes = {new_wish()};
     auto answer = store_.tasks().claim(wishes);
     auto leased = answer.ok() || !is_unavailable(answer.error())
-                      ? std::move(answer->at(0))
+                      ? std::move(answer->at(0).tasks)
                       : retry([&] { return store_.tasks().leases_of(wishes[0].token); });
     for (const LeasedTask& task : leased) print("claimed", task.id, task.attempt);
     return leased;
@@ -139,11 +139,11 @@ class Worker {
     } else {
       outcome.settled = retry([&] { return store_.tasks().settle(done); });
       outcome.submitted = retry([&] { return store_.tasks().submit(fresh); });
-      outcome.leased = {retry([&] { return store_.tasks().leases_of(wishes[0].token); })};
+      outcome.leased = {{.tasks = retry([&] { return store_.tasks().leases_of(wishes[0].token); })}};
     }
     print_completed(done, outcome.settled);
     print_submitted(outcome.submitted);
-    held_ = std::move(outcome.leased[0]);
+    held_ = std::move(outcome.leased[0].tasks);
     for (const LeasedTask& task : held_) print("claimed", task.id, task.attempt);
   }
 

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "tests/e2e/running_node.h"
+#include "tests/support/process.h"
+#include "tests/support/server_process.h"
 #include "tests/support/temporary_folder.h"
 
 namespace horae::testing {
@@ -63,6 +65,41 @@ NetResponse submit(RunningNode& node, const std::string& key) {
                    fmt::format(R"({{"queue":"mail","key":"{}","spec":"{}"}})", key, std::string(10'000, 'x')));
 }
 
+// It is checked once a second.
+bool wait_for_readiness(RunningNode& node, int status) {
+  return wait_until([&] { return node.get("/readyz").status == status; });
+}
+
+// Expects that a command fails for now, and says why.
+void expect_full(const std::vector<std::string>& argv) {
+  Process horae(argv);
+  EXPECT_THAT(horae.read_rest(), HasSubstr("the disk is full"));
+  EXPECT_EQ(horae.wait().exit_code, 4);
+}
+
+void start_on_a_full_disk(const std::string& folder) {
+  ASSERT_TRUE(has_own_mounts()) << std::strerror(errno);
+  const SmallDisk disk(folder);
+  ASSERT_TRUE(disk.is_mounted()) << std::strerror(errno);
+  const auto flags = [&](const std::string& data) {
+    return std::vector<std::string>{"--data", folder + data, "--http-listen", "127.0.0.1:0", "--log-level", "off"};
+  };
+  RunningNode first(flags("/old"));
+  EXPECT_EQ(submit(first, "kept").status, 201);
+  EXPECT_THAT(first.stop(), HasSubstr("horae stopped"));
+  disk.fill();
+  for (const char* data : {"/old", "/new"}) {
+    std::vector<std::string> serve = flags(data);
+    serve.insert(serve.begin(), {HORAE_BINARY, "serve"});
+    expect_full(serve);
+    expect_full({HORAE_BINARY, "migrate", "--store", "sqlite:" + folder + data + "/horae.db"});
+  }
+  disk.make_room();
+  RunningNode second(flags("/old"));
+  EXPECT_THAT(second.get("/v1/tasks?queue=mail").body, HasSubstr("kept"));
+  EXPECT_THAT(second.stop(), HasSubstr("horae stopped"));
+}
+
 void live_through_a_full_disk(const std::string& folder) {
   ASSERT_TRUE(has_own_mounts()) << std::strerror(errno);
   const SmallDisk disk(folder);
@@ -84,10 +121,14 @@ void live_through_a_full_disk(const std::string& folder) {
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(answer.body, HasSubstr("the disk is full"));
   EXPECT_EQ(answer.header("retry-after"), "1");
+  EXPECT_TRUE(wait_for_readiness(node, 503));
+  EXPECT_THAT(node.get("/readyz").body, AllOf(HasSubstr("the store refuses writes"), HasSubstr("the disk is full")));
+  EXPECT_EQ(node.get("/healthz").status, 200);
   EXPECT_EQ(node.get("/v1/tasks/" + acknowledged.back()).status, 200);
   EXPECT_THAT(node.get("/v1/tasks?queue=mail").body, HasSubstr(acknowledged.front()));
 
   disk.make_room();
+  EXPECT_TRUE(wait_for_readiness(node, 200)) << "without a write, so that a load balancer may send some again";
   answer = submit(node, refused);
   EXPECT_EQ(answer.status, 201) << answer.body;
   acknowledged.push_back(text_in(answer.body, "id"));
@@ -98,20 +139,24 @@ void live_through_a_full_disk(const std::string& folder) {
 }
 
 // In a child process, so that the mount is private.
-TEST(FullDisk, RefusesNewTasksServesReadsAndRecoversByItself) {
+void run_with_own_mounts(void (*test)(const std::string& folder)) {
   const TemporaryFolder folder;
   std::fflush(nullptr);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    live_through_a_full_disk(folder.path());
+    test(folder.path());
     std::fflush(nullptr);
-    ::_exit(HasFailure() ? 1 : 0);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the failures of the child process are above";
 }
+
+TEST(FullDisk, RefusesNewTasksServesReadsAndRecoversByItself) { run_with_own_mounts(live_through_a_full_disk); }
+
+TEST(FullDisk, AStartIsRefusedWithTheReasonAndMayBeRepeated) { run_with_own_mounts(start_on_a_full_disk); }
 
 }  // namespace
 }  // namespace horae::testing

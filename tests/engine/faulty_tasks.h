@@ -34,7 +34,7 @@ class FaultyTasks final : public TaskStore {
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     return call([&] { return store_.submit(submissions); });
   }
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override {
     ++claims;
     return call([&] {
       auto granted = store_.claim(wishes);

@@ -104,11 +104,11 @@ Answered answered_submit(const std::vector<Submission>& asked, const Result<std:
   return answered;
 }
 
-Answered answered_claim(const ClaimWish& asked, const Result<std::vector<std::vector<LeasedTask>>>& answer) {
+Answered answered_claim(const ClaimWish& asked, const Result<std::vector<ClaimOutcome>>& answer) {
   if (!answer.ok()) return failure_of(answer);
   Answered answered;
-  answered.found_nothing = (*answer)[0].empty();
-  for (const LeasedTask& lease : (*answer)[0]) {
+  answered.found_nothing = (*answer)[0].tasks.empty();
+  for (const LeasedTask& lease : (*answer)[0].tasks) {
     answered.facts[lease.id].push_back([owner = asked.owner, attempt = lease.attempt](Seen& seen) {
       if (!seen.exists || seen.state != State::kReady || attempt != seen.attempt + 1) return false;
       seen.state = State::kRunning;

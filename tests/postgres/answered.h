@@ -39,7 +39,7 @@ struct Answered {
 
 Answered answered_submit(const std::vector<Submission>& asked, const Result<std::vector<SubmitOutcome>>& answer,
                          const std::map<std::string, TaskId>& keys);
-Answered answered_claim(const ClaimWish& asked, const Result<std::vector<std::vector<LeasedTask>>>& answer);
+Answered answered_claim(const ClaimWish& asked, const Result<std::vector<ClaimOutcome>>& answer);
 Answered answered_settle(const std::vector<Settlement>& asked, const Result<std::vector<SettleOutcome>>& answer);
 Answered answered_cancel(const std::vector<CancelWish>& asked, const Result<std::vector<CancelOutcome>>& answer);
 Answered answered_expire(const Result<ExpireOutcome>& answer);

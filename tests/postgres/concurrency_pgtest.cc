@@ -138,9 +138,9 @@ class Session {
     const bool stays_whole = chance(0.5);
     if (stays_whole) whole_ = {&store, {}};
     last_claim_ = wishes[0];
-    last_claim_served_ = !(*answer)[0].empty();
+    last_claim_served_ = !(*answer)[0].tasks.empty();
     for (std::size_t i = 0; i < wishes.size(); ++i) {
-      for (const LeasedTask& lease : (*answer)[i]) {
+      for (const LeasedTask& lease : (*answer)[i].tasks) {
         ledger_.note(wishes[i].owner, lease);
         (stays_whole ? whole_.held : held_).push_back({lease, wishes[i].owner});
       }
@@ -177,8 +177,8 @@ class Session {
     for (std::size_t i = 0; i < done.size(); ++i) ledger_.note(done[i], answer->settled[i]);
     for (std::size_t i = 0; i < fresh.size(); ++i) ledger_.note(fresh[i], answer->submitted[i]);
     whole_.held.clear();
-    for (const auto& leased : answer->leased) {
-      for (const LeasedTask& lease : leased) {
+    for (const ClaimOutcome& claimed : answer->leased) {
+      for (const LeasedTask& lease : claimed.tasks) {
         ledger_.note(owner_, lease);
         whole_.held.push_back({lease, owner_});
       }
@@ -320,8 +320,8 @@ class Session {
   void repeat_claim() {
     const auto held = tasks().claim(std::vector{*last_claim_, *last_claim_});
     if (!is_fine("claim", held)) return;
-    for (const std::vector<LeasedTask>& each : *held) {
-      for (const LeasedTask& lease : each) ledger_.note_held(last_claim_->owner, lease);
+    for (const ClaimOutcome& each : *held) {
+      for (const LeasedTask& lease : each.tasks) ledger_.note_held(last_claim_->owner, lease);
     }
   }
 

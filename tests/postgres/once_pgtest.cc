@@ -22,7 +22,7 @@ constexpr int kTasks = 6;
 
 class OneToken : public ::testing::Test {
  protected:
-  using Claimed = Result<std::vector<std::vector<LeasedTask>>>;
+  using Claimed = Result<std::vector<ClaimOutcome>>;
 
   OneToken() {
     for (Node& node : nodes_) {
@@ -110,8 +110,8 @@ TEST_F(OneToken, ALockedTokenIsNotWaitedForLong) {
   EXPECT_EQ(claimed.error().code, ErrorCode::kUnavailable);
   EXPECT_FALSE(stuck.has_ended);
   nodes_[0].gate.let_go(true);
-  EXPECT_THAT(stuck.claimed.get().value().at(0), SizeIs(kTasks));
-  EXPECT_THAT(nodes_[1].store->tasks().claim(std::vector{wished}).value().at(0), SizeIs(kTasks));
+  EXPECT_THAT(stuck.claimed.get().value().at(0).tasks, SizeIs(kTasks));
+  EXPECT_THAT(nodes_[1].store->tasks().claim(std::vector{wished}).value().at(0).tasks, SizeIs(kTasks));
 }
 
 TEST_F(OneToken, TheSecondClaimWaitsForTheFirstAndGetsTheSame) {
@@ -127,8 +127,8 @@ TEST_F(OneToken, TheSecondClaimWaitsForTheFirstAndGetsTheSame) {
   const Claimed of_first = first.claimed.get();
   const Claimed of_second = second.claimed.get();
   ASSERT_TRUE(of_first.ok() && of_second.ok());
-  EXPECT_THAT(of_first->at(0), SizeIs(kTasks));
-  EXPECT_EQ(of_second->at(0), of_first->at(0));
+  EXPECT_THAT(of_first->at(0).tasks, SizeIs(kTasks));
+  EXPECT_EQ(of_second->at(0).tasks, of_first->at(0).tasks);
   EXPECT_EQ(database_.value("select sum(hi - lo + 1) from running"), std::to_string(kTasks));
 }
 
@@ -142,7 +142,7 @@ TEST_F(OneToken, TheSecondClaimGetsTheTasksIfTheFirstRollsBack) {
   EXPECT_FALSE(first.claimed.get().ok());
   const Claimed claimed = second.claimed.get();
   ASSERT_TRUE(claimed.ok()) << claimed.error().message;
-  EXPECT_THAT(claimed->at(0), SizeIs(kTasks));
+  EXPECT_THAT(claimed->at(0).tasks, SizeIs(kTasks));
   EXPECT_EQ(database_.value("select count(*) from claim_token"), "1");
 }
 
@@ -157,8 +157,8 @@ TEST_F(OneToken, TheSecondClaimMayFindTasksIfTheFirstFoundNone) {
   start(second, 1, {mine});
   EXPECT_TRUE(waits(second));
   let_go(true);
-  EXPECT_THAT(first.claimed.get()->at(0), IsEmpty());
-  EXPECT_THAT(second.claimed.get()->at(0), SizeIs(kTasks));
+  EXPECT_THAT(first.claimed.get()->at(0).tasks, IsEmpty());
+  EXPECT_THAT(second.claimed.get()->at(0).tasks, SizeIs(kTasks));
 }
 
 TEST_F(OneToken, AnotherTokenDoesNotWait) {
@@ -168,8 +168,8 @@ TEST_F(OneToken, AnotherTokenDoesNotWait) {
   start(second, 1, {wish("other")});
   EXPECT_FALSE(waits(second));
   let_go(true);
-  EXPECT_THAT(first.claimed.get()->at(0), SizeIs(kTasks));
-  EXPECT_THAT(second.claimed.get()->at(0), SizeIs(kTasks));
+  EXPECT_THAT(first.claimed.get()->at(0).tasks, SizeIs(kTasks));
+  EXPECT_THAT(second.claimed.get()->at(0).tasks, SizeIs(kTasks));
 }
 
 TEST_F(OneToken, BatchesThatNameTheSameTokensInAnotherOrderGetTheSame) {
@@ -184,9 +184,9 @@ TEST_F(OneToken, BatchesThatNameTheSameTokensInAnotherOrderGetTheSame) {
   const Claimed of_first = first.claimed.get();
   const Claimed of_second = second.claimed.get();
   ASSERT_TRUE(of_first.ok() && of_second.ok());
-  EXPECT_EQ(of_second->at(0), of_first->at(1));
-  EXPECT_EQ(of_second->at(1), of_first->at(0));
-  EXPECT_THAT(of_second->at(0), SizeIs(kTasks));
+  EXPECT_EQ(of_second->at(0).tasks, of_first->at(1).tasks);
+  EXPECT_EQ(of_second->at(1).tasks, of_first->at(0).tasks);
+  EXPECT_THAT(of_second->at(0).tasks, SizeIs(kTasks));
 }
 
 }  // namespace

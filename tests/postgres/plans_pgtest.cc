@@ -46,7 +46,7 @@ class Plans : public ::testing::Test {
 
   std::vector<LeasedTask> claim(int max, const std::string& queue) {
     const ClaimWish wish{.owner = kWorker, .queues = {queue}, .max = max, .token = ids_.next()};
-    return store_->tasks().claim(std::vector{wish}).value()[0];
+    return store_->tasks().claim(std::vector{wish}).value()[0].tasks;
   }
 
   void settle(const std::vector<LeasedTask>& leases, Event event) {

@@ -146,7 +146,7 @@ void Scene::fill(Side claimer) {
   (void)store.submit(batch).value();
   for (int i = 0; i < 2; ++i) {
     const ClaimWish wish{.owner = kWorker, .queues = {kQueue}, .max = kSix, .token = ids_.next()};
-    const auto six = sides_[claimer].store->tasks().claim(std::vector{wish}).value()[0];
+    const auto six = sides_[claimer].store->tasks().claim(std::vector{wish}).value()[0].tasks;
     leases_.insert(leases_.end(), six.begin(), six.end());
   }
   std::vector<Settlement> done;

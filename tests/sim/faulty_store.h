@@ -57,7 +57,7 @@ class FaultyTasks final : public TaskStore {
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override {
     return link_.call([&] { return tasks_.submit(submissions); });
   }
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override {
     return link_.call([&] { return tasks_.claim(wishes); });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override {

@@ -44,13 +44,13 @@ Result<std::vector<SubmitOutcome>> RecordedTasks::submit(std::span<const Submiss
   return outcomes;
 }
 
-Result<std::vector<std::vector<LeasedTask>>> RecordedTasks::claim(std::span<const ClaimWish> wishes) {
+Result<std::vector<ClaimOutcome>> RecordedTasks::claim(std::span<const ClaimWish> wishes) {
   auto granted = tasks_.claim(wishes);
   if (!granted.ok()) return granted;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     const ClaimWish& wish = wishes[i];
     bool is_served = false;
-    for (const LeasedTask& task : (*granted)[i]) {
+    for (const LeasedTask& task : (*granted)[i].tasks) {
       const bool is_new = !wish.once || world_.given_once.emplace(task.id, task.attempt).second;
       is_served = is_served || is_new;
       if (is_new) world_.record(Claimed{task.id, task.attempt, wish.owner, wish.lease, task.lease_expires}, node_);

@@ -13,7 +13,7 @@ class RecordedTasks final : public TaskStore {
   RecordedTasks(World& world, int node) : world_(world), node_(node), tasks_(world.store->tasks()) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override;
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return tasks_.leases_of(token); }
   Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override { return tasks_.have_served(tokens); }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;

@@ -229,9 +229,9 @@ TEST_P(Claim, SeveralWishesOfOneCallAreServedInTheirOrder) {
   const auto ids = submit_many(5);
   const auto taken =
       value_of(tasks().claim(std::vector{wish(2, "worker-1"), wish(2, "worker-2"), wish(2, "worker-3")}));
-  EXPECT_THAT(ids_of(taken[0]), ElementsAre(ids[0], ids[1]));
-  EXPECT_THAT(ids_of(taken[1]), ElementsAre(ids[2], ids[3]));
-  EXPECT_THAT(ids_of(taken[2]), ElementsAre(ids[4]));
+  EXPECT_THAT(ids_of(taken[0].tasks), ElementsAre(ids[0], ids[1]));
+  EXPECT_THAT(ids_of(taken[1].tasks), ElementsAre(ids[2], ids[3]));
+  EXPECT_THAT(ids_of(taken[2].tasks), ElementsAre(ids[4]));
   EXPECT_EQ(get(ids[3]).owner, "worker-2");
   EXPECT_EQ(get(ids[4]).owner, "worker-3");
 }
@@ -240,8 +240,8 @@ TEST_P(Claim, AWishThatGetsNothingHasItsEmptyPlace) {
   const TaskId id = submit({.queue = "b"});
   const auto taken = value_of(tasks().claim(std::vector{wish(1, "worker-1", {"a"}), wish(1, "worker-2", {"b"})}));
   ASSERT_EQ(taken.size(), 2U);
-  EXPECT_THAT(taken[0], IsEmpty());
-  EXPECT_THAT(ids_of(taken[1]), ElementsAre(id));
+  EXPECT_THAT(taken[0].tasks, IsEmpty());
+  EXPECT_THAT(ids_of(taken[1].tasks), ElementsAre(id));
 }
 
 // In each of these three, the rival would come first if the task got a new rank on its return.

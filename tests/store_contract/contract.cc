@@ -137,7 +137,7 @@ ClaimWish Contract::wish(int max, std::string owner, std::vector<std::string> qu
 std::vector<Lease> Contract::claim(const ClaimWish& wish) {
   auto taken = value_of(tasks().claim(std::vector{wish}));
   std::vector<Lease> leases;
-  for (LeasedTask& leased : taken.at(0)) leases.push_back({std::move(leased), wish.owner});
+  for (LeasedTask& leased : taken.at(0).tasks) leases.push_back({std::move(leased), wish.owner});
   return leases;
 }
 

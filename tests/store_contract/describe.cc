@@ -71,6 +71,10 @@ std::string describe(const SettleOutcome& outcome) {
                      outcome.attempt, text_of(outcome.owner), text_of(outcome.lease_expires));
 }
 
+std::string describe(const ClaimOutcome& outcome) {
+  return fmt::format("claim {} {}", static_cast<int>(outcome.kind), describe(outcome.tasks));
+}
+
 std::string describe(const BundleOutcome& outcome) {
   return fmt::format("settled {}\nsubmitted {}\nleased {}", describe(outcome.settled), describe(outcome.submitted),
                      describe(outcome.leased));

@@ -18,6 +18,7 @@ std::string describe(const Task& task);
 std::string describe(const SubmitOutcome& outcome);
 std::string describe(const LeasedTask& leased);
 std::string describe(const SettleOutcome& outcome);
+std::string describe(const ClaimOutcome& outcome);
 std::string describe(const BundleOutcome& outcome);
 std::string describe(const CancelOutcome& outcome);
 std::string describe(const PromoteOutcome& outcome);

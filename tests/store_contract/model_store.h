@@ -125,7 +125,7 @@ class ModelTaskStore final : public TaskStore {
   explicit ModelTaskStore(Model& model) : model_(model) {}
 
   Result<std::vector<SubmitOutcome>> submit(std::span<const Submission> submissions) override;
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override;
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override;
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override;
   Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override;
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override;

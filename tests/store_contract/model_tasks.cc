@@ -130,10 +130,20 @@ std::vector<LeasedTask> claim_new(Model& model, const ClaimWish& wish) {
   return taken;
 }
 
-std::vector<LeasedTask> claim_one(Model& model, const ClaimWish& wish) {
-  if (wish.once && model.served.contains(wish.token)) return leased_under(model, wish.token);
-  auto taken = claim_new(model, wish);
-  if (wish.once && !taken.empty()) model.served[wish.token] = model.now();
+bool is_held_by_another(const Model& model, const ClaimWish& wish) {
+  return std::ranges::any_of(model.tasks, [&](const auto& each) {
+    const ModelTask& held = each.second;
+    return held.task.state == State::kRunning && held.token == wish.token && held.task.owner != wish.owner;
+  });
+}
+
+ClaimOutcome claim_one(Model& model, const ClaimWish& wish) {
+  if (wish.once && model.served.contains(wish.token)) {
+    if (is_held_by_another(model, wish)) return {ClaimOutcome::Kind::kOtherOwner, {}};
+    return {ClaimOutcome::Kind::kRepeated, leased_under(model, wish.token)};
+  }
+  ClaimOutcome taken{.tasks = claim_new(model, wish)};
+  if (wish.once && !taken.tasks.empty()) model.served[wish.token] = model.now();
   return taken;
 }
 
@@ -203,10 +213,10 @@ Result<std::vector<SubmitOutcome>> ModelTaskStore::submit(std::span<const Submis
   return outcomes;
 }
 
-Result<std::vector<std::vector<LeasedTask>>> ModelTaskStore::claim(std::span<const ClaimWish> wishes) {
+Result<std::vector<ClaimOutcome>> ModelTaskStore::claim(std::span<const ClaimWish> wishes) {
   if (auto checked = check_all(wishes, check_claim_wish); !checked.ok()) return checked.error();
   const std::lock_guard lock(model_.mutex);
-  std::vector<std::vector<LeasedTask>> taken;
+  std::vector<ClaimOutcome> taken;
   for (const ClaimWish& wish : wishes) taken.push_back(claim_one(model_, wish));
   return taken;
 }

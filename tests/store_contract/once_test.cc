@@ -25,10 +25,11 @@ TEST_P(Once, ARepetitionGetsTheSameTasksAndNoOthers) {
   (void)submit_many(5);
   const ClaimWish mine = once(2);
   const auto first = value_of(tasks().claim(std::vector{mine}));
-  ASSERT_THAT(first.at(0), SizeIs(2));
-  EXPECT_EQ(value_of(tasks().claim(std::vector{mine})), first);
+  ASSERT_THAT(first.at(0).tasks, SizeIs(2));
+  EXPECT_EQ(value_of(tasks().claim(std::vector{mine})).at(0),
+            (ClaimOutcome{ClaimOutcome::Kind::kRepeated, first.at(0).tasks}));
   EXPECT_EQ(queue().running, 2);
-  EXPECT_EQ(get(first[0][0].id).attempt, 1);
+  EXPECT_EQ(get(first[0].tasks[0].id).attempt, 1);
 }
 
 TEST_P(Once, ARepetitionGetsThemByNumber) {
@@ -111,6 +112,42 @@ TEST_P(Once, TellsWhichTokensHaveServed) {
   EXPECT_EQ(code_of(tasks().have_served(std::vector<Uuid>(kMaxBatch + 1))), ErrorCode::kRefused);
 }
 
+TEST_P(Once, ATokenThatHoldsTasksOfAnotherOwnerIsRefused) {
+  const auto ids = submit_many(2);
+  const ClaimWish mine = once();
+  (void)claim(mine);
+  ClaimWish foreign = mine;
+  foreign.owner = "worker-2";
+  const auto refused = value_of(tasks().claim(std::vector{foreign, wish(1, "worker-2"), mine}));
+  EXPECT_EQ(refused.at(0), (ClaimOutcome{ClaimOutcome::Kind::kOtherOwner, {}}));
+  EXPECT_THAT(ids_of(refused.at(1).tasks), ElementsAre(ids[1])) << "the other wishes of the batch get theirs";
+  EXPECT_EQ(refused.at(2).kind, ClaimOutcome::Kind::kRepeated);
+  EXPECT_THAT(ids_of(refused.at(2).tasks), ElementsAre(ids[0]));
+  EXPECT_EQ(get(ids[0]).owner, kOwner);
+}
+
+TEST_P(Once, InOneBatchTheTokenOfAnEarlierWishOfAnotherOwnerIsRefused) {
+  (void)submit_many(2);
+  const ClaimWish mine = once();
+  ClaimWish foreign = mine;
+  foreign.owner = "worker-2";
+  const auto taken = value_of(tasks().claim(std::vector{mine, foreign}));
+  EXPECT_THAT(taken.at(0).tasks, SizeIs(1));
+  EXPECT_EQ(taken.at(1), (ClaimOutcome{ClaimOutcome::Kind::kOtherOwner, {}}));
+  EXPECT_EQ(queue().running, 1);
+}
+
+TEST_P(Once, AnOutcomeSaysWhetherItsTasksAreNew) {
+  (void)submit();
+  const ClaimWish mine = once();
+  EXPECT_EQ(value_of(tasks().claim(std::vector{mine})).at(0).kind, ClaimOutcome::Kind::kNew);
+  const auto again = value_of(tasks().claim(std::vector{mine, once()}));
+  EXPECT_EQ(again.at(0).kind, ClaimOutcome::Kind::kRepeated);
+  EXPECT_EQ(again.at(1).kind, ClaimOutcome::Kind::kNew) << "it found nothing";
+  (void)complete({again.at(0).tasks.at(0), kOwner});
+  EXPECT_EQ(value_of(tasks().claim(std::vector{mine})).at(0), (ClaimOutcome{ClaimOutcome::Kind::kRepeated, {}}));
+}
+
 TEST_P(Once, WhatIsHeldIsGivenWhateverTheRepetitionNames) {
   const auto ids = submit_many(2);
   ClaimWish mine = once(2);
@@ -139,9 +176,9 @@ TEST_P(Once, InOneBatchALaterWishGetsWhatTheEarlierOneGot) {
   (void)submit({.priority = 0});
   const ClaimWish mine = once(2);
   const auto taken = value_of(tasks().claim(std::vector{mine, wish(1, "worker-2"), mine}));
-  EXPECT_THAT(ids_of(taken.at(0)), ElementsAre(high, low));
-  EXPECT_THAT(taken.at(1), SizeIs(1));
-  EXPECT_THAT(ids_of(taken.at(2)), ElementsAre(low, high));
+  EXPECT_THAT(ids_of(taken.at(0).tasks), ElementsAre(high, low));
+  EXPECT_THAT(taken.at(1).tasks, SizeIs(1));
+  EXPECT_THAT(ids_of(taken.at(2).tasks), ElementsAre(low, high));
   EXPECT_EQ(queue().running, 3);
 }
 
@@ -151,9 +188,9 @@ TEST_P(Once, InOneBatchALaterWishMayFindWhatTheEarlierOneDidNot) {
   ClaimWish second = first;
   second.queues = {"b"};
   const auto taken = value_of(tasks().claim(std::vector{first, second, second}));
-  EXPECT_THAT(taken.at(0), IsEmpty());
-  EXPECT_THAT(ids_of(taken.at(1)), ElementsAre(id));
-  EXPECT_EQ(taken.at(2), taken.at(1));
+  EXPECT_THAT(taken.at(0).tasks, IsEmpty());
+  EXPECT_THAT(ids_of(taken.at(1).tasks), ElementsAre(id));
+  EXPECT_EQ(taken.at(2).tasks, taken.at(1).tasks);
 }
 
 TEST_P(Once, RepetitionsAndNewClaimsMixInOneBatch) {
@@ -161,10 +198,10 @@ TEST_P(Once, RepetitionsAndNewClaimsMixInOneBatch) {
   const ClaimWish old = once();
   const auto held = ids_of(claim(old));
   const auto taken = value_of(tasks().claim(std::vector{once(), old, wish(), once(3)}));
-  EXPECT_THAT(taken.at(0), SizeIs(1));
-  EXPECT_EQ(ids_of(taken.at(1)), held);
-  EXPECT_THAT(taken.at(2), SizeIs(1));
-  EXPECT_THAT(taken.at(3), SizeIs(1));
+  EXPECT_THAT(taken.at(0).tasks, SizeIs(1));
+  EXPECT_EQ(ids_of(taken.at(1).tasks), held);
+  EXPECT_THAT(taken.at(2).tasks, SizeIs(1));
+  EXPECT_THAT(taken.at(3).tasks, SizeIs(1));
 }
 
 TEST_P(Once, ATokenIsKnownForADayAfterItsClaim) {
@@ -216,7 +253,7 @@ TEST_P(Once, ManyAtOnceUnderOneTokenGetTheSameTasks) {
     const ClaimWish mine = once(3);
     std::vector<std::vector<TaskId>> got(4);
     together(4, [&](int i) {
-      auto ids = ids_of(value_of(tasks().claim(std::vector{mine})).at(0));
+      auto ids = ids_of(value_of(tasks().claim(std::vector{mine})).at(0).tasks);
       std::ranges::sort(ids);
       got[static_cast<std::size_t>(i)] = std::move(ids);
     });

@@ -245,10 +245,10 @@ void Twin::claim(const std::vector<ClaimWish>& wishes) {
   note_claimed(wishes, *taken);
 }
 
-void Twin::note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<std::vector<LeasedTask>>& taken) {
+void Twin::note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<ClaimOutcome>& taken) {
   for (std::size_t i = 0; i < wishes.size(); ++i) {
-    check_numbers(taken[i]);
-    for (const LeasedTask& each : taken[i]) last_owner_[each.id] = wishes[i].owner;
+    check_numbers(taken[i].tasks);
+    for (const LeasedTask& each : taken[i].tasks) last_owner_[each.id] = wishes[i].owner;
     tokens_.insert(wishes[i].token);
   }
 }

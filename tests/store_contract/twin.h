@@ -83,7 +83,7 @@ class Twin {
   void exchange(const std::vector<Settlement>& settlements, const std::vector<Submission>& submissions,
                 const std::vector<ClaimWish>& wishes);
   void note_submitted(const std::vector<Submission>& submissions, const std::vector<SubmitOutcome>& outcomes);
-  void note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<std::vector<LeasedTask>>& taken);
+  void note_claimed(const std::vector<ClaimWish>& wishes, const std::vector<ClaimOutcome>& taken);
   void compare_list(const ListQuery& query);
   void compare_queues();
   void check_numbers(const std::vector<LeasedTask>& leased);

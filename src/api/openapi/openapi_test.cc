@@ -155,6 +155,11 @@ Seen walk_usual() {
   (void)world.call("DELETE", "/v1/tokens/" + text_of(token.body, "id"));
   for (const char* target : {"/scheduler/stop", "/scheduler/stop", "/scheduler/start", "/scheduler/start"})
     (void)world.post(target);
+  (void)world.submit();
+  for (const char* owner : {"worker-1", "worker-2"}) {
+    (void)world.post("/v1/claim", fmt::format(R"({{"owner":"{}","queues":["mail"],"wait":"0s","token":"{}"}})", owner,
+                                              "0190f7c2-0a1b-7c3d-8e4f-0123456789ab"));
+  }
   (void)world.call("DELETE", "/v1/queues/mail?cancel_tasks=true");
   return world.seen();
 }

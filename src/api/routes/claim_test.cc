@@ -10,7 +10,9 @@ namespace horae::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr std::string_view kOwnToken = "0190f7c2-0a1b-7c3d-8e4f-0123456789ab";
@@ -79,6 +81,19 @@ TEST(ClaimRoute, ADisconnectedWorkerKeepsTheLeasesOfItsToken) {
   world.wait_for_waiting(0);
   const std::string task = only_task(world.post("/v1/claim", claim_body(kOwnToken)));
   EXPECT_EQ(member(task, "attempt"), "1");
+}
+
+TEST(ClaimRoute, ATokenThatHoldsTasksOfAnotherOwnerIsRefused) {
+  ApiWorld world;
+  const auto id = world.submit();
+  (void)world.submit();
+  (void)only_task(world.post("/v1/claim", claim_body(kOwnToken, "0s")));
+  const auto refused = world.post(
+      "/v1/claim", fmt::format(R"({{"owner":"worker-2","queues":["mail"],"wait":"0s","token":"{}"}})", kOwnToken));
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("tasks of another owner are leased under this token"));
+  EXPECT_THAT(refused.body, Not(HasSubstr(id)));
+  EXPECT_THAT(only_task(world.post("/v1/claim", claim_body(kOwnToken, "0s"))), HasSubstr(id));
 }
 
 // Its first claim is in the store when it hangs up and comes again.

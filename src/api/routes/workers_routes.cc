@@ -158,6 +158,7 @@ std::vector<Route> worker_routes() {
              "Tasks, the most urgent first; none after the wait. There may be fewer than `max` although more are "
              "ready: one answer holds one task or at most 8 MiB of specs and checkpoints",
              "LeasedTasks"},
+            {409, "Tasks of another owner are leased under the token"},
             {422, "A value is not allowed"},
             {429, "Too many claims of this access token are waiting"},
             {503, "The store is unavailable; repeat with the same token"}},

@@ -160,7 +160,7 @@ void Claimer::find_lost_answers(Waitings& due) {
   }
 }
 
-// One claim for all wishes. Those that got tasks leave `due`.
+// One claim for all wishes. Those that got tasks, or may have none, leave `due`.
 void Claimer::claim(Waitings& due) {
   if (is_away_) {
     for (auto& [ticket, waiting] : due) waiting.is_due = false;  // retried later, not at once
@@ -201,8 +201,14 @@ void Claimer::claim(Waitings& due) {
   for (std::size_t i = 0; i < asking.size(); ++i) {
     asking[i]->is_due = false;
     asking[i]->is_uncertain = false;
-    if ((*granted)[i].empty()) continue;
-    deliver(*asking[i], std::move((*granted)[i]));
+    ClaimOutcome& outcome = (*granted)[i];
+    if (outcome.kind == ClaimOutcome::Kind::kOtherOwner) {
+      (void)asking[i]->deliver(other_owner_error(asking[i]->wish));
+    } else if (!outcome.tasks.empty()) {
+      deliver(*asking[i], std::move(outcome.tasks));
+    } else {
+      continue;
+    }
     due.erase(tickets[i]);
   }
 }

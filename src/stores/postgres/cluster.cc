@@ -13,10 +13,10 @@ namespace {
 constexpr Duration kForgetEach = std::chrono::minutes(10);
 
 const Sql kTick = statement("tick");
-const Sql kForgetNodes = statement("forget_nodes");
-const Sql kForgetAwaited = statement("forget_awaited");
+const Sql kForgetNodes = statement("forget_nodes", Changes::kAny);
+const Sql kForgetAwaited = statement("forget_awaited", Changes::kAny);
 const Sql kNodes = statement("nodes");
-const Sql kLeave = statement("leave");
+const Sql kLeave = statement("leave", Changes::kAny);
 const Sql kLastAwaited = statement("last_awaited");
 const Sql kAhead = statement("ahead");
 

@@ -44,7 +44,7 @@ class Target final : public MigrationTarget {
   }
 
   // Three trips in one transaction; after a failure run_alone() rolls it back.
-  Result<void> apply(const Migration& migration) override {
+  Result<bool> apply(const Migration& migration) override {
     // The lock comes first and alone, so that the version is read as the node before this one has left it.
     const auto locked = connection_.run_alone(
         fmt::format("begin isolation level read committed read write; {}; {}", kLock.text, kMakeVersion.text));
@@ -52,19 +52,19 @@ class Target final : public MigrationTarget {
     const auto found = connection_.run_alone(kVersion.text);
     if (!found.ok()) return found.error();
     const int version = number_in(*found);
-    if (version >= migration.version) return finish("commit");  // another node has done it
+    if (version >= migration.version) return finish("commit", false);  // another node has done it
     if (version != migration.version - 1) {
-      (void)finish("rollback");
+      (void)finish("rollback", false);
       return Error{ErrorCode::kInternal,
                    fmt::format("PostgreSQL: the database is at version {}, not {}", version, migration.version - 1)};
     }
-    return finish(fmt::format("{}\n;{}; commit", migration.sql, fmt::format(kSetVersion, migration.version)));
+    return finish(fmt::format("{}\n;{}; commit", migration.sql, fmt::format(kSetVersion, migration.version)), true);
   }
 
  private:
-  Result<void> finish(const std::string& sql) {
+  Result<bool> finish(const std::string& sql, bool applies) {
     if (auto done = connection_.run_alone(sql); !done.ok()) return done.error();
-    return {};
+    return applies;
   }
 
   Connection& connection_;

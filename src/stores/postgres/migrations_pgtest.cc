@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <barrier>
 #include <thread>
 
@@ -76,16 +77,19 @@ TEST_F(MigrationsTest, AreRolledBackWhenTheyFailAndKeepTheConnectionUsable) {
 
 void migrate_together(const std::string& url, int count) {
   std::barrier all_connected(count);
+  std::atomic<std::size_t> applied = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) {
     threads.emplace_back([&] {
       const auto connection = Connection::open(url).value();
       all_connected.arrive_and_wait();
       const auto report = migrate_database(*connection, false);
-      EXPECT_TRUE(report.ok()) << report.error().message;
+      ASSERT_TRUE(report.ok()) << report.error().message;
+      applied += report->steps.size();
     });
   }
   for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(applied, postgres_migrations().size()) << "only one node reports a step";
 }
 
 TEST_F(MigrationsTest, RunOnceWhenManyNodesStartTogether) {

@@ -26,6 +26,9 @@ namespace horae {
 namespace postgres {
 namespace {
 
+const Sql kProbeRoom = statement("probe_room");
+constexpr std::string_view kNotAllowed = "42501";  // the role may make no temporary tables
+
 class Tasks final : public TaskStore {
  public:
   Tasks(Pool& pool, DatabaseIdentity& database, QueueNames& names, Days& days, Floors& floors,
@@ -44,7 +47,7 @@ class Tasks final : public TaskStore {
     if (auto checked = check_batch(submissions, check_submission); !checked.ok()) return checked.error();
     return database_.run([&] { return submitter_.submit(submissions); });
   }
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override {
     if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
     return database_.run([&] { return claimer_.claim(wishes); });
   }
@@ -171,13 +174,25 @@ class PostgresStore final : public Store {
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return cluster_; }
   std::string description() const override { return description_; }
+
+  // In a transaction that is rolled back.
+  Result<void> probe_writes() override {
+    const auto probed = pool_.transact<bool>([](Transaction& transaction) -> Result<bool> {
+      transaction.send(kProbeRoom);
+      if (transaction.wait() || transaction.failure()->sqlstate == kNotAllowed) return true;
+      return transaction.failure()->error;
+    });
+    if (!probed.ok()) return probed.error();
+    return {};
+  }
   Result<void> prepare() { return days_.refresh(); }
 
  private:
   // A fail-over may lead to a server that is not durable, long after the store was opened. The calls are not at fault:
   // they may be repeated.
   PoolOptions pool_options(const PostgresStoreOptions& options) {
-    return {.check = [this, allowed = options.allow_unsafe](const Connection& connection) -> Result<void> {
+    return {.answer_timeout = options.answer_timeout,
+            .check = [this, allowed = options.allow_unsafe](const Connection& connection) -> Result<void> {
               auto durable = check_durability(connection, allowed, ErrorCode::kUnavailable);
               if (!durable.ok()) return durable;
               auto admitted = database_.admit(connection);

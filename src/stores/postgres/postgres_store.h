@@ -31,6 +31,10 @@ struct PostgresStoreOptions {
 
   std::size_t max_queues = kMaxQueues;  // a submit that would make one more is refused
 
+  // How long a call waits for the next bytes of an answer before it takes the server for gone and continues on another
+  // connection. Maintenance waits for half a minute, or this if it is longer.
+  Duration answer_timeout = std::chrono::seconds(10);
+
   // For tests, which hold transactions open with it: called when a change has done all but COMMIT; false rolls back.
   std::function<bool()> before_commit = {};
 };

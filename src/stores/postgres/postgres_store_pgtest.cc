@@ -137,6 +137,27 @@ TEST_F(PostgresStoreTest, DescribesItself) {
             "postgresql " + ask("SHOW server_version") + " database " + name() + ", 0 synchronous standbys");
 }
 
+TEST_F(PostgresStoreTest, AProbeOfWritesFindsAFullDiskAndLeavesNothing) {
+  const auto store = std::move(open_postgres_store(url(), {.allow_unsafe = kUnsafe})).value();
+  EXPECT_TRUE(store->probe_writes().ok());
+  EXPECT_EQ(ask("SELECT count(*) FROM pg_class WHERE relname = 'horae_probe'"), "0");
+
+  // What the server says when a new table finds no room.
+  ask("CREATE FUNCTION no_room() RETURNS event_trigger LANGUAGE plpgsql AS"
+      " $$BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END$$;"
+      "CREATE EVENT TRIGGER full_disk ON ddl_command_start WHEN tag IN ('CREATE TABLE AS') EXECUTE FUNCTION no_room()");
+  const auto refused = store->probe_writes();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("No space left on device"));
+  ask("DROP EVENT TRIGGER full_disk");
+  EXPECT_TRUE(store->probe_writes().ok());
+
+  ask("REVOKE TEMPORARY ON DATABASE " + name() + " FROM PUBLIC; REVOKE TEMPORARY ON DATABASE " + name() +
+      " FROM horae");
+  EXPECT_TRUE(store->probe_writes().ok()) << "a role without that right cannot find out";
+}
+
 TEST(PostgresStandbyTest, TheDescriptionCountsSynchronousStandbys) {
   PostgresServer primary({.durable = false, .settings = {}});
   const auto quick = primary.make_standby(false);

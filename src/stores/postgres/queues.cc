@@ -19,9 +19,9 @@ constexpr std::int64_t kLongTally = 1'000;  // rows that are worth adding up
 const Sql kNow = statement("queues_now");
 const Sql kAll = statement("queues_all");
 const Sql kLockRow = statement("queues_lock_row");
-const Sql kChange = statement("queues_change");
+const Sql kChange = statement("queues_change", Changes::kOne);
 const Sql kHasTasks = statement("queues_has_tasks");
-const Sql kSetStopped = statement("queues_set_stopped");
+const Sql kSetStopped = statement("queues_set_stopped", Changes::kAny);
 const Sql kStopped = statement("queues_stopped");
 const Sql kClosed = statement("queues_closed");
 const Sql kNewWorker = statement("queues_new_worker");
@@ -77,6 +77,7 @@ Result<QueueList> Queues::queues() {
 Result<QueueList> Queues::list() {
   std::int64_t tally_rows = 0;
   auto list = pool_.look<QueueList>([&](Transaction& transaction) -> Result<QueueList> {
+    transaction.be_patient();  // it reads all ranges
     const auto now = transaction.send(kNow);
     const auto all = transaction.send(kAll);
     if (auto committed = transaction.commit(); !committed.ok()) return committed.error();

@@ -7,11 +7,11 @@
 namespace horae::postgres {
 namespace {
 
-const Sql kNextVersion = statement("tokens_next_version");
+const Sql kNextVersion = statement("tokens_next_version", Changes::kOne);
 const Sql kVersion = statement("tokens_version");
-const Sql kInsert = statement("tokens_insert");
+const Sql kInsert = statement("tokens_insert", Changes::kAny);
 const Sql kExists = statement("tokens_exists");
-const Sql kDelete = statement("tokens_delete");
+const Sql kDelete = statement("tokens_delete", Changes::kAny);
 const Sql kAll = statement("tokens_all");
 
 Blob blob_of(const TokenHash& hash) { return {{reinterpret_cast<const char*>(hash.data()), hash.size()}}; }

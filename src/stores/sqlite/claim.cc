@@ -31,28 +31,28 @@ Claimer::Claimer(Writer& writer)
   for (std::size_t i = 0; i < kMaxQueuesOfAClaim; ++i) heads_.emplace_back(writer.database(), heads);
 }
 
-std::vector<std::vector<LeasedTask>> Claimer::claim(std::span<const ClaimWish> wishes, Change& change) {
-  std::vector<std::vector<LeasedTask>> granted;
-  if (wishes.empty()) return granted;
+std::vector<ClaimOutcome> Claimer::claim(std::span<const ClaimWish> wishes, Change& change) {
+  std::vector<ClaimOutcome> outcomes;
+  if (wishes.empty()) return outcomes;
   const bool is_stopped = writer_.scheduler_stopped();
-  for (const ClaimWish& wish : wishes) granted.push_back(claim_one(wish, is_stopped, change));
-  return granted;
+  for (const ClaimWish& wish : wishes) outcomes.push_back(claim_one(wish, is_stopped, change));
+  return outcomes;
 }
 
-std::vector<LeasedTask> Claimer::claim_one(const ClaimWish& wish, bool is_stopped, Change& change) {
-  if (wish.once && has_served(wish.token)) return leased_under(wish.token);
-  std::vector<LeasedTask> granted;
-  if (is_stopped) return granted;
+ClaimOutcome Claimer::claim_one(const ClaimWish& wish, bool is_stopped, Change& change) {
+  if (wish.once && has_served(wish.token)) return repeated(wish);
+  ClaimOutcome outcome;
+  if (is_stopped) return outcome;
   std::size_t bytes = 0;
   for (const Candidate& chosen : choose(wish, change)) {
-    granted.push_back(lease(chosen, wish, change));
-    const LeasedTask& task = granted.back();
+    outcome.tasks.push_back(lease(chosen, wish, change));
+    const LeasedTask& task = outcome.tasks.back();
     bytes += task.spec.size() + (task.checkpoint ? task.checkpoint->size() : 0);
     if (bytes >= kMaxClaimBytes) break;  // further tasks would only be given back
   }
-  const bool serves = wish.once && !granted.empty();
+  const bool serves = wish.once && !outcome.tasks.empty();
   if (serves && !HORAE_MUTANT("token_serves_twice")) note_served_.run(wish.token, change.now());
-  return granted;
+  return outcome;
 }
 
 bool Claimer::has_served(const Uuid& token) {
@@ -61,17 +61,22 @@ bool Claimer::has_served(const Uuid& token) {
   return has;
 }
 
-std::vector<LeasedTask> Claimer::leased_under(const Uuid& token) {
-  std::vector<LeasedTask> tasks;
-  of_token_.start(token);
+ClaimOutcome Claimer::repeated(const ClaimWish& wish) {
+  ClaimOutcome outcome{.kind = ClaimOutcome::Kind::kRepeated, .tasks = {}};
+  std::vector<LeasedTask>& tasks = outcome.tasks;
+  of_token_.start(wish.token);
   while (of_token_.next()) {
+    if (of_token_.text(5) != wish.owner) {
+      of_token_.finish();
+      return {.kind = ClaimOutcome::Kind::kOtherOwner, .tasks = {}};
+    }
     tasks.push_back({.number = of_token_.integer(0),
                      .queue = of_token_.text(1),
                      .attempt = of_token_.small(2),
                      .lease_expires = of_token_.instant(3)});
     read_payload(tasks.back(), of_token_.small(4) != 0);
   }
-  return tasks;
+  return outcome;
 }
 
 std::vector<Claimer::Candidate> Claimer::choose(const ClaimWish& wish, const Change& change) {

@@ -15,7 +15,7 @@ class Claimer {
   explicit Claimer(Writer& writer);
 
   // Inside a transaction.
-  std::vector<std::vector<LeasedTask>> claim(std::span<const ClaimWish> wishes, Change& change);
+  std::vector<ClaimOutcome> claim(std::span<const ClaimWish> wishes, Change& change);
 
  private:
   struct Candidate {
@@ -28,11 +28,11 @@ class Claimer {
     bool has_checkpoint = false;
   };
 
-  std::vector<LeasedTask> claim_one(const ClaimWish& wish, bool is_stopped, Change& change);
+  ClaimOutcome claim_one(const ClaimWish& wish, bool is_stopped, Change& change);
 
-  // Of tokens that serve once: whether it has, and what is still leased under it.
+  // Of tokens that serve once: whether it has, and what a repetition gets.
   bool has_served(const Uuid& token);
-  std::vector<LeasedTask> leased_under(const Uuid& token);
+  ClaimOutcome repeated(const ClaimWish& wish);
 
   // The numbers of the tasks that a wish gets.
   std::vector<Candidate> choose(const ClaimWish& wish, const Change& change);

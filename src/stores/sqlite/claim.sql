@@ -64,7 +64,7 @@ values (?1, ?2);
 -- ?1 blob: token
 -- Index: life_lease. None has the token: the running tasks are few, and repetitions rare. But there are many other
 -- tasks, which the order by number would tempt SQLite to read.
-select life.number, queue.name, attempt, lease_expires, has_checkpoint
+select life.number, queue.name, attempt, lease_expires, has_checkpoint, owner
   from life indexed by life_lease
   join queue on queue.no = life.queue
  where state = 2 and token = ?1

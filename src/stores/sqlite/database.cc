@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/check.h"
 #include "stores/sqlite/statements.h"
@@ -58,8 +60,22 @@ ErrorCode code_of(int code) {
   }
 }
 
+}  // namespace
+
+bool is_disk_full(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const auto space = fs::space(fs::absolute(path, unknown).parent_path(), unknown);
+  return !unknown && space.available < kLeastFreeBytes;
+}
+
+namespace {
+
+// A full disk shows as an I/O error where SQLite needs files beside the database.
 Error error_of(const std::string& path, int code, const char* message) {
-  return {code_of(code), fmt::format("SQLite database {}: {} (code {}): {}", path, message, code, advice(code))};
+  const bool is_full = (code & 0xff) == SQLITE_IOERR && is_disk_full(path);
+  return {code_of(code), fmt::format("SQLite database {}: {} (code {}): {}", path, message, code,
+                                     advice(is_full ? SQLITE_FULL : code))};
 }
 
 // Of a statement of the .sql files; else the beginning of its text.

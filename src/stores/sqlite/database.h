@@ -22,6 +22,12 @@
 
 namespace horae::sqlite {
 
+// With less than this, a disk counts as full: SQLite needs some room beside the data, and a task may have a megabyte.
+inline constexpr std::uintmax_t kLeastFreeBytes = 1 << 20;
+
+// Whether the disk of a database is full; false if its folder cannot be examined.
+bool is_disk_full(const std::string& path);
+
 // One connection.
 //
 // Not thread-safe: one thread at a time.

@@ -18,9 +18,9 @@ namespace {
 
 Error failed(const std::string& path, std::string_view what) {
   return {ErrorCode::kUnavailable,
-          fmt::format("lock file {}: cannot be {}: {}; check that the folder exists and may be written by "
-                      "this user",
-                      path, what, std::strerror(errno))};
+          fmt::format("lock file {}: cannot be {}: {}; {}", path, what, std::strerror(errno),
+                      errno == ENOSPC ? "the disk is full: make room"
+                                      : "check that the folder exists and may be written by this user")};
 }
 
 // The process id that the holder has written, for the message only.

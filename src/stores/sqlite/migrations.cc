@@ -21,11 +21,12 @@ class Target final : public MigrationTarget {
     return version;
   }
 
-  Result<void> apply(const Migration& migration) override {
+  Result<bool> apply(const Migration& migration) override {
     Transaction transaction(database_);
     database_.execute(std::string(migration.sql));
     database_.execute(fmt::format("PRAGMA user_version = {}", migration.version));
-    return transaction.commit();
+    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
+    return true;
   }
 
  private:

@@ -58,7 +58,7 @@ class World {
         {.owner = "worker-1", .queues = {queue}, .max = 1, .token = token, .once = token != Uuid{}}};
     auto claimed = store_->tasks().claim(wishes);
     if (!claimed.ok()) return claimed.error();
-    return claimed->at(0);
+    return claimed->at(0).tasks;
   }
   Result<std::vector<SettleOutcome>> settle(Event event, const LeasedTask& lease, Settlement said = {}) {
     said.event = event;

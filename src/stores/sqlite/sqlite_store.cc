@@ -40,10 +40,9 @@ class Tasks final : public TaskStore {
     return writer_.transact<std::vector<SubmitOutcome>>(
         [&](Change& change) { return submitter_.submit(submissions, change); });
   }
-  Result<std::vector<std::vector<LeasedTask>>> claim(std::span<const ClaimWish> wishes) override {
+  Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override {
     if (auto checked = check_batch(wishes, check_claim_wish); !checked.ok()) return checked.error();
-    return writer_.transact<std::vector<std::vector<LeasedTask>>>(
-        [&](Change& change) { return claimer_.claim(wishes, change); });
+    return writer_.transact<std::vector<ClaimOutcome>>([&](Change& change) { return claimer_.claim(wishes, change); });
   }
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) override { return reader_.leases_of(token); }
   Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) override {
@@ -111,6 +110,16 @@ class SqliteStore final : public Store {
   MessageStore& messages() override { return messages_; }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return cluster_; }
+  // A commit of one page may still find room where a task does not, so the disk is asked first.
+  Result<void> probe_writes() override {
+    if (is_disk_full(path_)) {
+      return Error{ErrorCode::kUnavailable,
+                   fmt::format("SQLite database {}: the disk is full; make room, nothing acknowledged is lost", path_)};
+    }
+    const auto skipped = queues_.new_worker_id();
+    if (!skipped.ok()) return skipped.error();
+    return {};
+  }
   std::string description() const override { return fmt::format("sqlite {} at {}", sqlite3_libversion(), path_); }
 
  private:

@@ -101,7 +101,7 @@ TEST_F(SqliteStoreTest, LeasesOfATokenAreReadWithoutTheWriter) {
   const TaskId id = new_id();
   ASSERT_TRUE(submit(*store, id).ok());
   const std::vector<ClaimWish> wishes = {{.owner = "worker-1", .queues = {"work"}, .max = 1, .token = new_id()}};
-  ASSERT_EQ(store->tasks().claim(wishes).value().at(0).size(), 1U);
+  ASSERT_EQ(store->tasks().claim(wishes).value().at(0).tasks.size(), 1U);
   Foreign shell(path());
   ASSERT_EQ(shell.execute("BEGIN IMMEDIATE"), SQLITE_OK);
   const auto leases = store->tasks().leases_of(wishes[0].token);

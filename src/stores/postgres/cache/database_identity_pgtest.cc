@@ -58,7 +58,7 @@ class Client {
     ASSERT_TRUE(submitted.ok()) << submitted.error().message;
   }
 
-  Result<std::vector<std::vector<LeasedTask>>> claim_once(const std::string& queue) {
+  Result<std::vector<ClaimOutcome>> claim_once(const std::string& queue) {
     const ClaimWish wish{.owner = "worker-1", .queues = {queue}, .max = 100, .token = ids_.next()};
     return store_->tasks().claim(std::span(&wish, 1));
   }
@@ -66,7 +66,7 @@ class Client {
   std::vector<LeasedTask> claim(const std::string& queue) {
     auto claimed = patiently([&] { return claim_once(queue); });
     EXPECT_TRUE(claimed.ok()) << claimed.error().message;
-    return claimed.ok() ? std::move(claimed->at(0)) : std::vector<LeasedTask>();
+    return claimed.ok() ? std::move(claimed->at(0).tasks) : std::vector<LeasedTask>();
   }
 
   std::vector<std::string> claim_specs(const std::string& queue) { return specs_of(claim(queue)); }
@@ -273,7 +273,7 @@ TEST(RestartedServer, CallsSucceedAfterARestart) {
   server.start();
   const auto claimed = node.claim_once("mail");
   ASSERT_TRUE(claimed.ok()) << claimed.error().message;
-  EXPECT_THAT(Client::specs_of(claimed->at(0)), ElementsAre("a", "b"));
+  EXPECT_THAT(Client::specs_of(claimed->at(0).tasks), ElementsAre("a", "b"));
 }
 
 // ---- What has begun is not run again ----

@@ -19,7 +19,7 @@ namespace {
 const Sql kFind = statement("queue_find");
 const Sql kNameOf = statement("queue_name_of");
 const Sql kLock = statement("queue_lock");
-const Sql kMake = statement("queue_make");
+const Sql kMake = statement("queue_make", Changes::kAny);
 const Sql kIsFull = statement("queue_is_full");
 
 QueueNumbers read_numbers(const Rows& rows) {

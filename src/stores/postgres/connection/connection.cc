@@ -15,7 +15,7 @@
 namespace horae::postgres {
 namespace {
 
-// A server that sends nothing for so long is taken for gone. Longer than any statement of Horae takes.
+// What scripts and patient transactions wait for an answer. Longer than any statement of Horae takes.
 constexpr int kSilenceMilliseconds = 30'000;
 constexpr int kForEver = -1;
 constexpr int kBinary = 1;
@@ -74,23 +74,30 @@ void Connection::Close::operator()(pg_conn* connection) const { PQfinish(connect
 
 Connection::~Connection() = default;
 
-Result<std::unique_ptr<Connection>> Connection::open(const std::string& url) {
-  // Of two that say different things the later one wins: the URL over our wishes, and UTF-8 over the URL. Keepalives
-  // notice a server that is gone without a word.
-  const std::array<const char*, 7> keywords = {"connect_timeout",
+Connection::Connection(Handle handle, Duration answer_timeout)
+    : handle_(std::move(handle)),
+      answer_ms_(static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(answer_timeout).count())) {}
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& url, Duration answer_timeout) {
+  // Of two that say different things the later one wins: the URL over our wishes, and UTF-8 over the URL. The kernel
+  // notices within seconds that the peer is gone without a word, whether it waits for an acknowledgement
+  // (tcp_user_timeout) or for an answer (keepalives).
+  const std::array<const char*, 9> keywords = {"connect_timeout",
                                                "fallback_application_name",
                                                "keepalives_idle",
+                                               "keepalives_interval",
+                                               "keepalives_count",
                                                "tcp_user_timeout",
                                                "dbname",
                                                "client_encoding",
                                                nullptr};
-  const std::array<const char*, 7> values = {"10", "horae", "10", "30000", url.c_str(), "UTF8", nullptr};
+  const std::array<const char*, 9> values = {"10", "horae", "5", "2", "3", "5000", url.c_str(), "UTF8", nullptr};
   Handle handle(PQconnectdbParams(keywords.data(), values.data(), 1));
   if (!handle || PQstatus(handle.get()) != CONNECTION_OK) {
     return Error{ErrorCode::kUnavailable,
                  fmt::format("PostgreSQL cannot be reached: {}", in_one_line(PQerrorMessage(handle.get())))};
   }
-  std::unique_ptr<Connection> connection(new Connection(std::move(handle)));
+  std::unique_ptr<Connection> connection(new Connection(std::move(handle), answer_timeout));
   if (auto ready = connection->set_up(); !ready.ok()) return ready.error();
   return connection;
 }
@@ -102,7 +109,7 @@ Result<void> Connection::set_up() {
   if (PQsetnonblocking(handle_.get(), 1) != 0) {
     return Error{ErrorCode::kInternal, fmt::format("PostgreSQL: no connection without blocking: {}", message())};
   }
-  const auto told = ask(kAskServer.text, kSilenceMilliseconds);
+  const auto told = ask(kAskServer.text, answer_ms_);
   if (!told.ok()) return told.error();
   if (told->empty()) return Error{ErrorCode::kUnavailable, "PostgreSQL does not say which server it is"};
   const Row server = (*told)[0];
@@ -113,7 +120,7 @@ Result<void> Connection::set_up() {
   }
   incarnation_ = server.text(kDurability.size() + 1);
   if (!pooled_) {
-    if (auto set = ask(kSessionSettings.text, kSilenceMilliseconds); !set.ok()) return set.error();
+    if (auto set = ask(kSessionSettings.text, answer_ms_); !set.ok()) return set.error();
   }
   if (PQenterPipelineMode(handle_.get()) != 1) {
     return Error{ErrorCode::kInternal, fmt::format("PostgreSQL: no pipeline: {}", message())};
@@ -301,11 +308,18 @@ bool Transaction::prepare(const Sql& sql, const Params& params) {
   return true;
 }
 
-std::size_t Transaction::send(const Sql& sql, const Params& params) {
+int Transaction::silence_ms() const {
+  return is_patient_ ? std::max(kSilenceMilliseconds, connection_.answer_ms_) : connection_.answer_ms_;
+}
+
+std::size_t Transaction::send(const Sql& sql, const Params& params, std::optional<std::size_t> rows) {
   const std::size_t ticket = answers_.size();
   answers_.emplace_back();
   if (failure_) return ticket;
   Pending pending{.kind = Pending::Kind::kAnswer, .name = {}, .ticket = ticket};
+  if (sql.changes == Changes::kOne) pending.expected = 1;
+  if (sql.changes == Changes::kEach) pending.expected = rows.value_or(params.rows());
+  if (pending.expected) pending.name = sql.name;
   if (connection_.pooled()) {
     send_unprepared(sql.text, params, std::move(pending));
     return ticket;
@@ -337,7 +351,7 @@ bool Transaction::finish_pending() {
   if (failure_ && failure_->lost) return false;
   if (pending_.empty()) return !failure_;
   ++connection_.round_trips_;
-  if (PQpipelineSync(connection_.handle_.get()) != 1 || !connection_.flush(kSilenceMilliseconds)) {
+  if (PQpipelineSync(connection_.handle_.get()) != 1 || !connection_.flush(silence_ms())) {
     note_loss();
     return false;
   }
@@ -347,7 +361,7 @@ bool Transaction::finish_pending() {
     read(pending);
   }
   if (failure_ && failure_->lost) return false;
-  pg_result* sync = connection_.next_result(kSilenceMilliseconds);
+  pg_result* sync = connection_.next_result(silence_ms());
   if (PQresultStatus(sync) != PGRES_PIPELINE_SYNC) note_loss();
   PQclear(sync);
   return !failure_;
@@ -355,13 +369,14 @@ bool Transaction::finish_pending() {
 
 // One result and the null after it.
 void Transaction::read(const Pending& pending) {
-  pg_result* result = connection_.next_result(kSilenceMilliseconds);
+  pg_result* result = connection_.next_result(silence_ms());
   if (result == nullptr) return note_loss();
   switch (PQresultStatus(result)) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
       if (pending.kind == Pending::Kind::kAnswer) {
         answers_[pending.ticket] = Rows(std::exchange(result, nullptr));
+        check_rows(pending, answers_[pending.ticket].affected());
       } else if (pending.kind == Pending::Kind::kCommit && std::string_view(PQcmdStatus(result)) != "COMMIT") {
         // The answer to COMMIT in a transaction that had failed.
         fail({ErrorCode::kInternal, fmt::format("PostgreSQL: COMMIT was answered with {}", PQcmdStatus(result))});
@@ -376,7 +391,16 @@ void Transaction::read(const Pending& pending) {
   }
   PQclear(result);
   if (failure_ && failure_->lost) return;
-  PQclear(connection_.next_result(kSilenceMilliseconds));
+  PQclear(connection_.next_result(silence_ms()));
+}
+
+void Transaction::check_rows(const Pending& pending, std::size_t changed) {
+  if (!pending.expected || changed == *pending.expected) return;
+  fail(
+      {ErrorCode::kInternal,
+       fmt::format("PostgreSQL: the statement {} changed {} rows and not {}: a trigger or another program changes this "
+                   "database; look at its triggers and rules, and at the log of the server",
+                   pending.name, changed, *pending.expected)});
 }
 
 void Transaction::note_failure(pg_result* result, Pending::Kind answered) {

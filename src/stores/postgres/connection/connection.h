@@ -2,6 +2,7 @@
 // answers of those before.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "stores/postgres/connection/params.h"
 #include "stores/postgres/connection/rows.h"
@@ -20,10 +22,19 @@ struct pg_conn;  // libpq's
 
 namespace horae::postgres {
 
+// How many rows a statement must change. If it changes another number, its transaction fails.
+enum class Changes {
+  kNone,  // it changes none, or it checks by itself what it changes
+  kOne,   // exactly one
+  kEach,  // one for each element of its first array, or for each row of its list of values
+  kAny,   // any number: its caller knows why
+};
+
 // A statement. The name is how it is prepared once for each connection: no two have the same.
 struct Sql {
   std::string name;
   std::string text;
+  Changes changes = Changes::kNone;
 };
 
 // Why a statement or the connection failed.
@@ -40,14 +51,18 @@ struct Failure {
   bool unmet() const;         // a condition that a statement of ours puts as a division by what must not be 0
 };
 
-// How long a statement may take: kLimited as long as those of transactions.
+// How long a script may take: kLimited as long as a patient transaction.
 enum class Patience { kEndless, kLimited };
+
+// How long a connection waits for the next bytes of an answer before it takes the server for gone. The kernel notices
+// by itself that nothing acknowledges what it sends, but not that a proxy in between has lost the server.
+inline constexpr Duration kAnswerTimeout = std::chrono::seconds(10);
 
 // Not thread-safe: one thread at a time.
 class Connection {
  public:
   // Waits for the connection. kUnavailable if the server cannot be reached or says no.
-  static Result<std::unique_ptr<Connection>> open(const std::string& url);
+  static Result<std::unique_ptr<Connection>> open(const std::string& url, Duration answer_timeout = kAnswerTimeout);
 
   ~Connection();
   Connection(const Connection&) = delete;
@@ -81,6 +96,9 @@ class Connection {
   // How often a Transaction has waited for answers.
   std::uint64_t round_trips() const { return round_trips_; }
 
+  // True once an answer did not come in time, and nobody said why.
+  bool timed_out() const { return silent_; }
+
   // False once the connection is of no use. Between transactions only; checks without waiting whether the server has
   // closed it.
   bool usable();
@@ -100,7 +118,7 @@ class Connection {
   };
   using Handle = std::unique_ptr<pg_conn, Close>;
 
-  explicit Connection(Handle handle) : handle_(std::move(handle)) {}
+  Connection(Handle handle, Duration answer_timeout);
 
   Result<void> set_up();
   Result<Rows> ask(const std::string& text, int silence_ms);
@@ -112,6 +130,7 @@ class Connection {
   std::vector<std::string> take_told();  // of what libpq has read already
 
   Handle handle_;
+  const int answer_ms_;
   bool pooled_ = false;
   std::string incarnation_;
   bool database_changed_ = false;
@@ -137,8 +156,15 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // Sends a statement; its answer can be taken after wait() or commit().
-  std::size_t send(const Sql& sql, const Params& params = {});
+  // For maintenance, whose statements may take long: it waits for their answers for half a minute.
+  void be_patient() { is_patient_ = true; }
+
+  // Sends a statement; its answer can be taken after wait() or commit(). `rows`: for Changes::kEach, if it is not the
+  // size of the first array.
+  //
+  // A wrong number of changed rows is a failure. If COMMIT was sent together with the statement, the rest of the
+  // transaction may be committed all the same.
+  std::size_t send(const Sql& sql, const Params& params = {}, std::optional<std::size_t> rows = {});
 
   // Waits for the answers of all that was sent. False after a failure. Not in a transaction of one trip.
   bool wait();
@@ -168,8 +194,9 @@ class Transaction {
   struct Pending {
     enum class Kind { kPrepare, kPlain, kSettings, kAnswer, kCommit };
     Kind kind = Kind::kPlain;
-    std::string name;        // of the statement, for kPrepare
-    std::size_t ticket = 0;  // for kAnswer
+    std::string name;                          // of the statement, for kPrepare and where rows are expected
+    std::size_t ticket = 0;                    // for kAnswer
+    std::optional<std::size_t> expected = {};  // how many rows it must change
   };
 
   void take_answers();
@@ -181,6 +208,8 @@ class Transaction {
   void read(const Pending& pending);
   void note_failure(pg_result* result, Pending::Kind answered);
   void note_loss();
+  void check_rows(const Pending& pending, std::size_t changed);
+  int silence_ms() const;
 
   Connection& connection_;
   const Kind kind_;
@@ -189,6 +218,7 @@ class Transaction {
   std::optional<Failure> failure_;
   bool commit_possible_ = false;  // COMMIT was sent, and nothing was answered that rules it out
   bool done_ = false;
+  bool is_patient_ = false;
   mutable bool noticed_ = false;
 };
 

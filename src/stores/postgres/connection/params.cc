@@ -74,6 +74,7 @@ void Params::put(const Uuid& uuid) {
 }
 
 void Params::begin_array(Type type, std::size_t size, bool has_nulls) {
+  if (!rows_) rows_ = size;
   put_number(std::uint32_t{size > 0 ? 1U : 0U});  // dimensions
   put_number(static_cast<std::uint32_t>(has_nulls));
   put_number(static_cast<std::uint32_t>(type));

@@ -49,6 +49,10 @@ class Params {
   }
 
   std::size_t size() const { return types_.size(); }
+
+  // The elements of the first array; 0 without one.
+  std::size_t rows() const { return rows_.value_or(0); }
+
   const std::vector<std::uint32_t>& types() const { return types_; }
 
   // What libpq wants. The pointers are valid until the next add().
@@ -92,6 +96,7 @@ class Params {
   };
 
   std::vector<std::uint32_t> types_;
+  std::optional<std::size_t> rows_;
   std::vector<Place> places_;
   std::string bytes_;
 };

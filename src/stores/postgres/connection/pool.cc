@@ -43,7 +43,7 @@ Result<Pool::Pooled> Pool::borrow() {
 }
 
 Result<std::unique_ptr<Connection>> Pool::make() {
-  auto opened = Connection::open(url_);
+  auto opened = Connection::open(url_, options_.answer_timeout);
   if (!opened.ok()) return opened;
   if (options_.check) {
     if (auto checked = options_.check(**opened); !checked.ok()) return checked.error();
@@ -54,13 +54,14 @@ Result<std::unique_ptr<Connection>> Pool::make() {
 
 void Pool::give_back(Pooled lent) {
   std::vector<Pooled> old;  // hang up without the mutex
-  const bool database_changed = lent.connection && lent.connection->database_changed();
+  // Most likely the others lead to the old database, or nowhere, as well.
+  const bool spoils_others = lent.connection && (lent.connection->database_changed() || lent.connection->timed_out());
   if (lent.connection && !lent.connection->usable()) lent.connection.reset();
   {
     const std::lock_guard lock(mutex_);
     ++free_places_;
     const bool is_current = lent.generation == generation_;
-    if (database_changed && is_current) old.swap(idle_);  // most likely they lead to the old database as well
+    if (spoils_others && is_current) old.swap(idle_);
     if (lent.connection && is_current) idle_.push_back(std::move(lent));
   }
   freed_.notify_one();
@@ -73,9 +74,10 @@ void Pool::renew() {
   old.swap(idle_);
 }
 
-bool Pool::may_repeat(const Failure& failure, Attempts& attempts) {
+bool Pool::may_repeat(const Failure& failure, Attempts& attempts, Repeat repeat) {
   ++attempts.count;
-  if (failure.lost) return !failure.commit_sent && ++attempts.lost < kMostLosses;
+  const bool is_harmless = repeat == Repeat::kAlways || !failure.commit_sent;
+  if (failure.lost) return is_harmless && ++attempts.lost < kMostLosses;
   return failure.transient() && attempts.count < kMostAttempts;
 }
 

@@ -18,12 +18,20 @@
 namespace horae::postgres {
 
 struct PoolOptions {
+  Duration answer_timeout = kAnswerTimeout;  // of its connections
+
   // Checks each new connection, which may lead to another server than the one before. One that it refuses is not used,
   // and the caller gets its error.
   std::function<Result<void>(const Connection&)> check = {};
 
   // For tests: see Connection::set_before_commit().
   std::function<bool()> before_commit = {};
+};
+
+// When a transaction whose connection was lost is run again.
+enum class Repeat {
+  kIfNothingHappened,  // not if COMMIT may have arrived
+  kAlways,             // it is idempotent
 };
 
 // Thread-safe; a caller waits while all connections are busy.
@@ -36,29 +44,29 @@ class Pool {
   //   after a serialization failure or deadlock, a few times, with a random pause;
   //   after a lost connection, once and on a new one, if COMMIT cannot have happened.
   // If it can, the answer is kUnavailable: the outcome is unknown, and the caller repeats its call with the same ids
-  // and tokens. `body` may return success after a failure that it has noticed, but not after one that it has
+  // and tokens; with Repeat::kAlways the body finds what it did before, and is run again here. `body` may return success after a failure that it has noticed, but not after one that it has
   // overlooked.
   template <typename T, typename Body>
-  Result<T> transact(Body body) {
-    return run<T>(Transaction::Kind::kChange, body);
+  Result<T> transact(Body body, Repeat repeat = Repeat::kIfNothingHappened) {
+    return run<T>(Transaction::Kind::kChange, body, repeat);
   }
 
   // The same for a body that waits for nothing before it commits.
   template <typename T, typename Body>
-  Result<T> transact_in_one_trip(Body body) {
-    return run<T>(Transaction::Kind::kOneTrip, body);
+  Result<T> transact_in_one_trip(Body body, Repeat repeat = Repeat::kIfNothingHappened) {
+    return run<T>(Transaction::Kind::kOneTrip, body, repeat);
   }
 
   // The same for reading: all statements see one moment.
   template <typename T, typename Body>
   Result<T> look(Body body) {
-    return run<T>(Transaction::Kind::kSnapshot, body);
+    return run<T>(Transaction::Kind::kSnapshot, body, Repeat::kAlways);
   }
 
   // One statement that is a transaction by itself, without BEGIN and COMMIT around it: for what is sent all the time.
   template <typename T, typename Body>
   Result<T> alone(Body body) {
-    return run<T>(Transaction::Kind::kAlone, body);
+    return run<T>(Transaction::Kind::kAlone, body, Repeat::kIfNothingHappened);
   }
 
   // All connections that were made until now, also those that are lent, are used no more once they are given back.
@@ -85,7 +93,7 @@ class Pool {
   };
 
   template <typename T, typename Body>
-  Result<T> run(Transaction::Kind kind, Body& body) {
+  Result<T> run(Transaction::Kind kind, Body& body, Repeat repeat) {
     for (Attempts attempts;;) {
       auto lent = borrow();
       if (!lent.ok()) return lent.error();
@@ -100,7 +108,7 @@ class Pool {
       }();
       give_back(std::move(*lent));
       if (!failure || (answer.ok() && !overlooked)) return answer;
-      if (!may_repeat(*failure, attempts)) return answer.ok() ? Result<T>(std::move(failure->error)) : answer;
+      if (!may_repeat(*failure, attempts, repeat)) return answer.ok() ? Result<T>(std::move(failure->error)) : answer;
       pause(attempts);
     }
   }
@@ -112,7 +120,7 @@ class Pool {
   Result<Pooled> borrow();
   Result<std::unique_ptr<Connection>> make();
   void give_back(Pooled lent);
-  static bool may_repeat(const Failure& failure, Attempts& attempts);
+  static bool may_repeat(const Failure& failure, Attempts& attempts, Repeat repeat);
   void pause(const Attempts& attempts);
 
   inline static thread_local std::uint64_t begun_ = 0;

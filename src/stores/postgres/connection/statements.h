@@ -15,8 +15,9 @@ std::span<const Statement> postgres_statements();
 
 namespace postgres {
 
-// An unknown name stops the program. May be called by initializers of static objects.
-Sql statement(std::string_view name);
+// An unknown name stops the program, and so does an insert, update or delete that does not say how many rows it must
+// change. May be called by initializers of static objects.
+Sql statement(std::string_view name, Changes changes = Changes::kNone);
 
 }  // namespace postgres
 }  // namespace horae

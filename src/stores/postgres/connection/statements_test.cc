@@ -18,6 +18,13 @@ TEST(StatementDeathTest, StopsTheProgramWhenTheNameIsUnknown) {
   EXPECT_DEATH((void)statement("no_such_statement"), "there is no statement no_such_statement");
 }
 
+TEST(StatementDeathTest, StopsTheProgramWhenAWriteDoesNotSayHowManyRowsItMustChange) {
+  for (const char* name : {"insert_trail", "extend", "delete_ready"}) {
+    EXPECT_DEATH((void)statement(name), "how many rows must it change\\? " + std::string(name));
+    EXPECT_EQ(statement(name, Changes::kEach).changes, Changes::kEach);
+  }
+}
+
 TEST(Statement, TextsAreWellFormed) {
   for (const Statement& each : postgres_statements()) {
     SCOPED_TRACE(each.name);

@@ -67,8 +67,8 @@ ValuesStatement::ValuesStatement(const Sql& sql) {
       if (row > 0) rows += ", ";
       rows += numbered(text.substr(open, end - open), count);
     }
-    by_size_.push_back(
-        {fmt::format("{}_{}", sql.name, size), fmt::format("{}{}{}", text.substr(0, open), rows, text.substr(end))});
+    by_size_.push_back({fmt::format("{}_{}", sql.name, size),
+                        fmt::format("{}{}{}", text.substr(0, open), rows, text.substr(end)), sql.changes});
   }
 }
 

@@ -36,7 +36,7 @@ class ValuesStatement {
       const std::size_t size = std::min(std::bit_floor(left), kMostRows);
       Params params;
       for (std::size_t i = 0; i < size; ++i) write(*row++, params);
-      tickets.push_back(transaction.send(of_size(size), params));
+      tickets.push_back(transaction.send(of_size(size), params, size));
       left -= size;
     }
     return tickets;

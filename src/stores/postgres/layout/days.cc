@@ -28,6 +28,7 @@ Result<void> Days::refresh() {
     made.insert(day);
     if (is_open(day)) continue;
     const auto done = pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
+      transaction.be_patient();
       transaction.send(kMakeDay, Params::of(day));
       if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
       return true;

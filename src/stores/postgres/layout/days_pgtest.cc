@@ -76,7 +76,7 @@ class PostgresDaysTest : public TestDatabase {
 
   LeasedTask claim() {
     const std::vector<ClaimWish> wishes = {{.owner = "worker-1", .queues = {"work"}, .token = ids_.next()}};
-    return tasks().claim(wishes).value().at(0).at(0);
+    return tasks().claim(wishes).value().at(0).tasks.at(0);
   }
 
   static Verdict settle(Store& store, Settlement said) {

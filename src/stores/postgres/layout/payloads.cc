@@ -58,19 +58,21 @@ void HeldTasks::read() {
   std::vector<std::int64_t> numbers;
   for (const Row row : leases) {
     ranges.push_back({row.integer(0), row.integer(1)});
+    OfToken& held = tasks_[row.uuid(5)];
+    held.owner = row.text(6);
     for (std::int64_t number = ranges.back().lo; number <= ranges.back().hi; ++number) {
       numbers.push_back(number);
-      tasks_[row.uuid(5)].push_back(
+      held.tasks.push_back(
           {.number = number, .queue = names[row.small(2)], .attempt = row.small(3), .lease_expires = row.instant(4)});
     }
   }
   payloads_.emplace(transaction_, std::move(numbers), ranges);
 }
 
-const std::map<Uuid, std::vector<LeasedTask>>& HeldTasks::fill() {
+const HeldTasks::ByToken& HeldTasks::fill() {
   std::unordered_map<std::int64_t, LeasedTask*> by_number;
-  for (auto& [token, tasks] : tasks_) {
-    for (LeasedTask& task : tasks) by_number[task.number] = &task;
+  for (auto& [token, held] : tasks_) {
+    for (LeasedTask& task : held.tasks) by_number[task.number] = &task;
   }
   if (payloads_) payloads_->fill(by_number);
   return tasks_;

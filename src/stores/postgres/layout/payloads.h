@@ -39,15 +39,21 @@ class HeldTasks {
   // When their answer is there: reads what the tasks carry. One round trip, none without leases.
   void read();
 
+  struct OfToken {
+    std::string owner;  // a token is of one owner
+    std::vector<LeasedTask> tasks;
+  };
+  using ByToken = std::map<Uuid, OfToken>;
+
   // When that answer is there: the tasks of each token that holds any, in the order of their numbers.
-  const std::map<Uuid, std::vector<LeasedTask>>& fill();
+  const ByToken& fill();
 
   bool is_held(const Uuid& token) const { return tasks_.contains(token); }  // after read()
 
  private:
   Transaction& transaction_;
   const std::size_t leases_;
-  std::map<Uuid, std::vector<LeasedTask>> tasks_;
+  ByToken tasks_;
   std::optional<Payloads> payloads_;
 };
 

@@ -35,7 +35,7 @@ select p.number, p.checkpoint
 -- $1 uuid[]: tokens
 -- Index: running_token
 -- Locks: none
-select l.lo, l.hi, l.queue, l.attempt, l.expires, l.token
+select l.lo, l.hi, l.queue, l.attempt, l.expires, l.token, l.owner
   from unnest($1::uuid[]) as w(token)
  cross join lateral (
          select *

@@ -8,19 +8,19 @@
 namespace horae::postgres {
 namespace {
 
-const ValuesStatement kInsertScheduled{statement("insert_scheduled")};
-const ValuesStatement kInsertReady{statement("insert_ready")};
-const ValuesStatement kInsertRunning{statement("insert_running")};
-const ValuesStatement kInsertFinished{statement("insert_finished")};
-const ValuesStatement kCount{statement("count_finished")};
-const Sql kInsertTrail = statement("insert_trail");
+const ValuesStatement kInsertScheduled{statement("insert_scheduled", Changes::kEach)};
+const ValuesStatement kInsertReady{statement("insert_ready", Changes::kEach)};
+const ValuesStatement kInsertRunning{statement("insert_running", Changes::kEach)};
+const ValuesStatement kInsertFinished{statement("insert_finished", Changes::kEach)};
+const ValuesStatement kCount{statement("count_finished", Changes::kEach)};
+const Sql kInsertTrail = statement("insert_trail", Changes::kEach);
 
-const Sql kDeleteScheduled = statement("delete_scheduled");
-const Sql kDeleteReady = statement("delete_ready");
-const Sql kDeleteRunning = statement("delete_running");
+const Sql kDeleteScheduled = statement("delete_scheduled", Changes::kEach);
+const Sql kDeleteReady = statement("delete_ready", Changes::kEach);
+const Sql kDeleteRunning = statement("delete_running", Changes::kEach);
 
-const Sql kResetProgress = statement("reset_progress");
-const Sql kForgetProgress = statement("forget_progress");
+const Sql kResetProgress = statement("reset_progress", Changes::kAny);
+const Sql kForgetProgress = statement("forget_progress", Changes::kAny);
 
 void add_end(Params& params, const std::optional<AttemptEnd>& ended) {
   params.add(ended ? std::optional(static_cast<std::int16_t>(ended->event)) : std::nullopt);

@@ -13,6 +13,7 @@ const Sql kFold = statement("fold_tally");
 
 Result<std::size_t> fold_tally(Pool& pool) {
   return pool.transact<std::size_t>([&](Transaction& transaction) -> Result<std::size_t> {
+    transaction.be_patient();
     const std::size_t ticket = transaction.send(kFold, Params::of(kMostFolded));
     if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
     return static_cast<std::size_t>(transaction.rows(ticket)[0].integer(0));

@@ -11,7 +11,7 @@ namespace {
 
 const Sql kLockLate = statement("lock_late");
 const Sql kReadTrail = statement("read_trail");
-const Sql kForgetAssignments = statement("forget_assignments");
+const Sql kForgetAssignments = statement("forget_assignments", Changes::kAny);
 const Sql kPrune = statement("prune_trails");
 
 // How often the history of a task is pruned: by attempts, and by late results, of which one attempt may have any number.

@@ -185,7 +185,8 @@ Result<std::vector<CancelOutcome>> Canceller::cancel(std::span<const CancelWish>
         if (auto done = transaction.commit(); !done.ok()) return done.error();
         batch.lower(floors_);
         return outcomes;
-      });
+      },
+      Repeat::kAlways);  // a cancelled task stays so
 }
 
 }  // namespace horae::postgres

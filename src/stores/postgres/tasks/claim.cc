@@ -74,7 +74,7 @@ class Claimer::HeadPart final : public ClaimPart {
     }
     claimer_.note_cost(taken_.ranges.size(), tasks.size());
     Claimed claimed(1);
-    claimed[0] = std::move(tasks);
+    claimed[0].tasks = std::move(tasks);
     return std::optional(std::move(claimed));
   }
 
@@ -154,7 +154,8 @@ class Claimer::SharedPart final : public ClaimPart {
 
   Result<std::optional<Claimed>> finish() override {
     if (!ended_.empty()) claimer_.names_.forget_numbers({ended_.begin(), ended_.end()});
-    const bool got_nothing = std::ranges::all_of(claimed_, [](const auto& each) { return each.empty(); });
+    const bool got_nothing = std::ranges::all_of(
+        claimed_, [](const ClaimOutcome& each) { return each.kind == ClaimOutcome::Kind::kNew && each.tasks.empty(); });
     return got_nothing ? std::optional<Claimed>() : std::optional(std::move(claimed_));
   }
 
@@ -173,7 +174,7 @@ class Claimer::SharedPart final : public ClaimPart {
 
   void cache_leases() {
     if (leases_.empty()) return;
-    for (const auto& each : claimed_) claimer_.known_.remember_ids(each);
+    for (const ClaimOutcome& each : claimed_) claimer_.known_.remember_ids(each.tasks);
     for (const RunningRange& lease : leases_) {
       if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt, lease.owner});
     }
@@ -324,7 +325,7 @@ void Claimer::SharedPart::lease(std::size_t place, const Given& given, std::vect
         if (lease.life.attempt > 1) again_.push_back(lease.life.range);
         leases_.push_back(std::move(lease));
       });
-  std::vector<LeasedTask>& tasks = claimed_[place];
+  std::vector<LeasedTask>& tasks = claimed_[place].tasks;
   tasks.reserve(given.size());
   for (const GivenTask& each : given) {
     tasks.push_back({.number = each.number,
@@ -442,8 +443,8 @@ Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
     HeldTasks held(transaction, {token});
     if (transaction.wait()) held.read();
     if (auto done = transaction.commit(); !done.ok()) return done.error();
-    const auto& tasks = held.fill();
-    return tasks.empty() ? std::vector<LeasedTask>() : tasks.begin()->second;
+    const auto& of_tokens = held.fill();
+    return of_tokens.empty() ? std::vector<LeasedTask>() : of_tokens.begin()->second.tasks;
   });
 }
 

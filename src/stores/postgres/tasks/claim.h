@@ -21,7 +21,7 @@
 
 namespace horae::postgres {
 
-using Claimed = std::vector<std::vector<LeasedTask>>;  // for each wish, in the order of urgency
+using Claimed = std::vector<ClaimOutcome>;  // for each wish
 
 // What the transaction of a claim has stored before it.
 struct FreshTasks {

@@ -120,6 +120,7 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
       known_.forget_leases(calls.settlements);
     }
     if (insertion) {
+      if (auto stored = insertion->check(); !stored.ok()) return unknown_outcome(stored.error());
       done.submitted = insertion->outcomes();
       insertion->remember(known_, floors_);
     }
@@ -127,7 +128,8 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
     return true;
   };
   const bool waits = parts.claim && !only_queue;
-  const auto happened = waits ? pool_.transact<bool>(body) : pool_.transact_in_one_trip<bool>(body);
+  const auto repeat = parts.claim ? Repeat::kIfNothingHappened : Repeat::kAlways;  // by the ids and attempts
+  const auto happened = waits ? pool_.transact<bool>(body, repeat) : pool_.transact_in_one_trip<bool>(body, repeat);
   if (!happened.ok()) return happened.error();
   if (!*happened || !parts.claim) return {};
   auto claimed = parts.claim->finish();

@@ -23,7 +23,7 @@ TEST_F(HistoryTest, IsKeptBoundedAndCountsWhatItDropped) {
   ASSERT_TRUE(store->tasks().submit(submissions).ok());
   for (int i = 1; i <= kYields; ++i) {
     const std::vector<ClaimWish> wishes = {{.owner = "worker-1", .queues = {"q"}, .token = ids.next()}};
-    const LeasedTask leased = store->tasks().claim(wishes).value().at(0).at(0);
+    const LeasedTask leased = store->tasks().claim(wishes).value().at(0).tasks.at(0);
     ASSERT_EQ(leased.attempt, i);
     const std::vector<Settlement> yield = {
         {.event = Event::kYield, .id = leased.id, .number = leased.number, .attempt = i, .owner = "worker-1"}};

@@ -1,5 +1,7 @@
 #include "stores/postgres/tasks/insertion.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -15,9 +17,9 @@
 namespace horae::postgres {
 namespace {
 
-const ValuesStatement kMakeReady{statement("make_ready")};
-const ValuesStatement kMakeRunning{statement("make_running")};
-const ValuesStatement kMakeReadyOrScheduled{statement("make_ready_or_scheduled")};
+const ValuesStatement kMakeReady{statement("make_ready", Changes::kEach)};
+const ValuesStatement kMakeRunning{statement("make_running", Changes::kEach)};
+const ValuesStatement kMakeReadyOrScheduled{statement("make_ready_or_scheduled", Changes::kAny)};
 
 // Tasks that may share a range: they begin alike.
 bool begin_alike(const NewTask& a, const NewTask& b) {
@@ -73,6 +75,7 @@ void Insertion::begin_here() {
     params.add(attempts_limit(task)).add(task.recurring).add(start.owner).add(start.token).add(start.lease);
   });
   auto ranges = ranges_of(waiting);
+  waiting_ranges_ = ranges.size();
   const auto write = [](const auto& range, Params& params) {
     const NewTask& task = range.first->submission->task;
     params.add(range.first->number).add(range.second->number).add(std::int32_t{range.first->queue});
@@ -85,6 +88,19 @@ void Insertion::begin_here() {
     write(range, params);
     params.add(range.first->submission->task.run_at);
   });
+}
+
+Result<void> Insertion::check() const {
+  std::size_t stored = 0;
+  for (const auto* tickets : {&ready_, &timed_}) {
+    for (const std::size_t ticket : *tickets) stored += static_cast<std::size_t>(transaction_.rows(ticket).size());
+  }
+  if (stored == waiting_ranges_) return {};
+  return Error{
+      ErrorCode::kInternal,
+      fmt::format("PostgreSQL: of {} ranges of new tasks {} were made ready or scheduled: a trigger or another "
+                  "program changes this database; look at its triggers and rules, and at the log of the server",
+                  waiting_ranges_, stored)};
 }
 
 std::vector<Range> Insertion::scheduled() const {

@@ -47,6 +47,9 @@ class Insertion {
   // Without the row of its queue a task has no rank.
   static bool has_lost_its_queue(const Failure& failure) { return failure.null_value(); }
 
+  // After the commit: an error if a task is neither ready nor scheduled now. It must not be reported as created.
+  Result<void> check() const;
+
   // After the commit: writes their outcomes, each at its place.
   void add_outcomes(std::vector<SubmitOutcome>& outcomes) const;
   std::vector<SubmitOutcome> outcomes() const;  // of a batch with no other tasks
@@ -60,6 +63,7 @@ class Insertion {
 
   Transaction& transaction_;
   const std::vector<NewEntry> entries_;
+  std::size_t waiting_ranges_ = 0;  // that must be ready or scheduled
   std::vector<std::size_t> ready_;  // tickets; of those that are due at once
   std::vector<std::size_t> timed_;  // tickets; of those with a time
 };

@@ -19,7 +19,7 @@ returning queue, rank;
 
 -- name: make_ready_or_scheduled
 -- Those with a time, which has come or not: one reading of the clock decides, so that each of them gets into one of the
--- tables. Otherwise as make_ready. Ready ones are answered with their rank.
+-- tables. Otherwise as make_ready. Answers those that were stored, ready ones with their rank.
 -- Values: of each range
 -- Index: queue_pkey
 -- Locks: the new rows
@@ -37,14 +37,17 @@ with told(lo, hi, queue, priority, max_attempts, recurring, run_at) as (
   select lo, hi, run_at, no, priority, now, 0, 0, max_attempts, recurring
     from placed
    where run_at > now
+  returning lo
 ), due as (
   insert into ready (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring)
   select lo, hi, queue, base + rate * (second - since) - priority, second, now, 0, 0, max_attempts, recurring
     from placed
    where run_at <= now
+  returning lo
 )
 select lo, hi, queue, case when run_at <= now then base + rate * (second - since) - priority end
-  from placed;
+  from placed
+ where lo in (select lo from later union all select lo from due);
 
 -- name: make_running
 -- The rank is for the case that it becomes ready again.

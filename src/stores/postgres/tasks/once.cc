@@ -1,7 +1,6 @@
 #include "stores/postgres/tasks/once.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "stores/postgres/connection/statements.h"
@@ -13,7 +12,7 @@ const Sql kLockTokens = statement("lock_tokens");
 const Sql kTokenPatience = statement("token_patience");
 const Sql kTokenPatienceEnds = statement("token_patience_ends");
 const Sql kServed = statement("served_tokens");
-const Sql kNoteServed = statement("note_served");
+const Sql kNoteServed = statement("note_served", Changes::kEach);
 
 // Two tokens that share a key wait for each other without need, which is harmless.
 std::pair<std::int32_t, std::int32_t> lock_key(const Uuid& token) {
@@ -66,26 +65,32 @@ bool OnceTokens::has_served(const ClaimWish& wish) const {
   return wish.once && (served_.contains(wish.token) || held_->is_held(wish.token));
 }
 
-void OnceTokens::note_served(std::span<const ClaimWish> wishes, const std::vector<std::vector<LeasedTask>>& answer) {
+void OnceTokens::note_served(std::span<const ClaimWish> wishes, const std::vector<ClaimOutcome>& answer) {
   std::set<Uuid> served;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
-    if (wishes[i].once && !answer[i].empty()) served.insert(wishes[i].token);
+    if (wishes[i].once && !answer[i].tasks.empty()) served.insert(wishes[i].token);
   }
   if (served.empty()) return;
   transaction_.send(kNoteServed, Params::of(std::vector<Uuid>(served.begin(), served.end())));
 }
 
-void OnceTokens::fill(std::span<const ClaimWish> wishes, std::vector<std::vector<LeasedTask>>& answer) {
+void OnceTokens::fill(std::span<const ClaimWish> wishes, std::vector<ClaimOutcome>& answer) {
   if (!held_) return;
-  std::map<Uuid, std::vector<LeasedTask>> given = held_->fill();
+  HeldTasks::ByToken held = held_->fill();
   for (std::size_t i = 0; i < wishes.size(); ++i) {
-    if (!wishes[i].once) continue;
-    std::vector<LeasedTask>& of_token = given[wishes[i].token];
-    if (answer[i].empty()) {
-      answer[i] = of_token;
-    } else {
-      of_token = answer[i];
-      std::ranges::sort(of_token, {}, &LeasedTask::number);
+    const ClaimWish& wish = wishes[i];
+    if (!wish.once) continue;
+    if (!answer[i].tasks.empty()) {  // new ones, which later wishes of this batch repeat
+      served_.insert(wish.token);
+      HeldTasks::OfToken& given = held[wish.token];
+      given = {.owner = wish.owner, .tasks = answer[i].tasks};
+      std::ranges::sort(given.tasks, {}, &LeasedTask::number);
+    } else if (const auto found = held.find(wish.token); found != held.end()) {
+      const bool is_its_own = found->second.owner == wish.owner;
+      answer[i] = is_its_own ? ClaimOutcome{ClaimOutcome::Kind::kRepeated, found->second.tasks}
+                             : ClaimOutcome{ClaimOutcome::Kind::kOtherOwner, {}};
+    } else if (served_.contains(wish.token)) {
+      answer[i].kind = ClaimOutcome::Kind::kRepeated;
     }
   }
 }

@@ -22,10 +22,10 @@ class OnceTokens {
   bool has_served(const ClaimWish& wish) const;
 
   // Records that tokens have served from now on: those of the wishes that got new tasks in `answer`.
-  void note_served(std::span<const ClaimWish> wishes, const std::vector<std::vector<LeasedTask>>& answer);
+  void note_served(std::span<const ClaimWish> wishes, const std::vector<ClaimOutcome>& answer);
 
-  // After the commit: adds to `answer` the tasks of wishes whose token had served before, or in an earlier wish.
-  void fill(std::span<const ClaimWish> wishes, std::vector<std::vector<LeasedTask>>& answer);
+  // After the commit: fills in the outcomes of wishes whose token had served before, or in an earlier wish.
+  void fill(std::span<const ClaimWish> wishes, std::vector<ClaimOutcome>& answer);
 
  private:
   Transaction& transaction_;

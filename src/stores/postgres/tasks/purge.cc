@@ -20,16 +20,16 @@ const Sql kPurgeAlone = statement("purge_alone");
 const Sql kRetention = statement("retention");
 const Sql kLockPurgeable = statement("lock_purgeable");
 const Sql kLockFinished = statement("lock_finished_of_queue");
-const Sql kDeleteFinished = statement("delete_finished");
-const Sql kCutFinished = statement("cut_finished");
-const Sql kDeleteTasks = statement("delete_tasks");
-const Sql kDeleteKeys = statement("delete_keys");
-const Sql kDeleteIds = statement("delete_ids");
-const Sql kDeleteTurns = statement("delete_turns");
-const Sql kDeleteTrail = statement("delete_trail");
-const Sql kForgetTokens = statement("forget_tokens");
+const Sql kDeleteFinished = statement("delete_finished", Changes::kEach);
+const Sql kCutFinished = statement("cut_finished", Changes::kOne);
+const Sql kDeleteTasks = statement("delete_tasks", Changes::kAny);
+const Sql kDeleteKeys = statement("delete_keys", Changes::kAny);
+const Sql kDeleteIds = statement("delete_ids", Changes::kAny);
+const Sql kDeleteTurns = statement("delete_turns", Changes::kAny);
+const Sql kDeleteTrail = statement("delete_trail", Changes::kAny);
+const Sql kForgetTokens = statement("forget_tokens", Changes::kAny);
 const Sql kHasOldTokens = statement("has_old_tokens");
-const Sql kUncount = statement("uncount");
+const Sql kUncount = statement("uncount", Changes::kEach);
 const Sql kOldDays = statement("old_days");
 const Sql kDropDay = statement("drop_day");
 const Sql kHasTasks = statement("has_tasks");
@@ -110,6 +110,7 @@ Result<std::vector<std::int64_t>> Purger::find_old_days() {
   using Answer = std::vector<std::int64_t>;
   return pool_.look<Answer>([&](Transaction& transaction) -> Result<Answer> {
     Answer old;
+    transaction.be_patient();
     for (const Row row : transaction.run(kOldDays, Params::of(in_use))) {
       const std::int64_t day = row.integer(0);
       const Range numbers = numbers_of_day(day);
@@ -126,6 +127,7 @@ Result<std::vector<std::int64_t>> Purger::find_old_days() {
 // Returns how many tasks were dropped with the day.
 Result<std::size_t> Purger::drop_day(std::int64_t day) {
   return pool_.transact<std::size_t>([&](Transaction& transaction) -> Result<std::size_t> {
+    transaction.be_patient();
     transaction.send(kAllowBitmaps);
     const std::size_t answer = transaction.send(kDropDay, Params::of(day));
     if (auto done = transaction.commit(); !done.ok()) {
@@ -179,6 +181,7 @@ Result<PurgeOutcome> Purger::purge_tasks(std::size_t max) {
   if (auto folded = fold_tally(pool_); !folded.ok()) return folded.error();
   return pool_.transact<PurgeOutcome>([&](Transaction& transaction) -> Result<PurgeOutcome> {
     PurgeOutcome outcome{.purged = *dropped};
+    transaction.be_patient();
     transaction.send(kAllowBitmaps);
     transaction.send(kPurgeAlone);
     const Rows retention = transaction.run(kRetention);

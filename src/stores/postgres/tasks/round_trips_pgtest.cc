@@ -49,6 +49,13 @@ struct Node {
   Exchanger exchanger{pool, settler, submitter, claimer, floors, known};
 };
 
+// Of each wish.
+std::vector<std::vector<LeasedTask>> tasks_of(const std::vector<ClaimOutcome>& claimed) {
+  std::vector<std::vector<LeasedTask>> all;
+  for (const ClaimOutcome& outcome : claimed) all.push_back(outcome.tasks);
+  return all;
+}
+
 class RoundTrips : public TestDatabase {
  protected:
   RoundTrips() {
@@ -88,7 +95,7 @@ class RoundTrips : public TestDatabase {
 
   std::vector<LeasedTask> claim(int max, std::vector<std::string> queues = {"work"}) {
     const ClaimWish wish{.owner = "worker-1", .queues = std::move(queues), .max = max, .token = ids_.next()};
-    return node_.claimer.claim({&wish, 1}).value().at(0);
+    return node_.claimer.claim({&wish, 1}).value().at(0).tasks;
   }
 
   std::vector<LeasedTask> submit_and_claim(int count, const NewTask& task = {}) {
@@ -206,13 +213,13 @@ TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
   EXPECT_EQ(trips_of([&] { outcome = exchange(done, fresh, {wish(kMany)}); }), 1U);
   expect_accepted(outcome.settled, kMany);
   EXPECT_THAT(outcome.submitted, SizeIs(kMany));
-  ASSERT_THAT(outcome.leased.at(0), SizeIs(kMany));
-  EXPECT_EQ(outcome.leased[0].front().spec, "3");
+  ASSERT_THAT(outcome.leased.at(0).tasks, SizeIs(kMany));
+  EXPECT_EQ(outcome.leased[0].tasks.front().spec, "3");
   EXPECT_EQ(ask("select count(distinct xmin::text) from (select xmin from running union all select xmin from task where"
                 " number >= (select min(lo) from running)) as t"),
             "1")
       << "one commit";
-  EXPECT_EQ(trips_of([&] { outcome = exchange(completions(outcome.leased[0]), {}, {}); }), 1U);
+  EXPECT_EQ(trips_of([&] { outcome = exchange(completions(outcome.leased[0].tasks), {}, {}); }), 1U);
   expect_accepted(outcome.settled, kMany);
   EXPECT_EQ(left(), "0");
 }
@@ -220,9 +227,9 @@ TEST_F(RoundTrips, OneForASettleASubmitAndAClaimTogether) {
 TEST_F(RoundTrips, NewTasksThatAreClaimedAtOnceNeverBecomeReady) {
   const auto done = completions(submit_and_claim(8));
   ask("truncate ready");
-  EXPECT_THAT(exchange(done, submissions(8), {wish(8)}).leased, ElementsAre(SizeIs(8)));
+  EXPECT_THAT(tasks_of(exchange(done, submissions(8), {wish(8)}).leased), ElementsAre(SizeIs(8)));
   EXPECT_EQ(ask("select pg_relation_size('ready')"), "0") << "not even of the gone";
-  EXPECT_THAT(exchange({}, submissions(8), {wish(5)}).leased, ElementsAre(SizeIs(5)));
+  EXPECT_THAT(tasks_of(exchange({}, submissions(8), {wish(5)}).leased), ElementsAre(SizeIs(5)));
   EXPECT_EQ(ask("select string_agg((hi - lo + 1)::text, ' ' order by rank) from ready"), "1 2");
 }
 
@@ -232,7 +239,7 @@ TEST_F(RoundTrips, TwoIfSeveralClaim) {
   BundleOutcome outcome;
   EXPECT_EQ(trips_of([&] { outcome = exchange(done, submissions(8), {wish(3), wish(4, "worker-2")}); }), 2U);
   expect_accepted(outcome.settled, 8);
-  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(3), SizeIs(4)));
+  EXPECT_THAT(tasks_of(outcome.leased), ElementsAre(SizeIs(3), SizeIs(4)));
 }
 
 TEST_F(RoundTrips, ACompletionOfAChangedLeaseTakesTheGeneralPath) {
@@ -243,7 +250,7 @@ TEST_F(RoundTrips, ACompletionOfAChangedLeaseTakesTheGeneralPath) {
   (void)settle({beat});
   const auto outcome = exchange(completions(leases), submissions(4), {wish(4)});
   expect_accepted(outcome.settled, 8);
-  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(4)));
+  EXPECT_THAT(tasks_of(outcome.leased), ElementsAre(SizeIs(4)));
   EXPECT_EQ(left(), "4");
 }
 
@@ -256,8 +263,8 @@ TEST_F(RoundTrips, TasksOfAnotherNodeAreReadAfterAnExchange) {
   BundleOutcome outcome;
   EXPECT_EQ(trips_of([&] { outcome = exchange(done, {}, {wish(2)}); }), 2U);
   expect_accepted(outcome.settled, 2);
-  ASSERT_THAT(outcome.leased, ElementsAre(SizeIs(2)));
-  EXPECT_EQ(outcome.leased[0][0].spec, "2");
+  ASSERT_THAT(tasks_of(outcome.leased), ElementsAre(SizeIs(2)));
+  EXPECT_EQ(outcome.leased[0].tasks[0].spec, "2");
 }
 
 TEST_F(RoundTrips, ADuplicateIdRollsBackOnlyItsTransaction) {
@@ -268,7 +275,7 @@ TEST_F(RoundTrips, ADuplicateIdRollsBackOnlyItsTransaction) {
   expect_accepted(outcome.settled, 4);
   EXPECT_THAT(outcome.submitted, ElementsAre(Field(&SubmitOutcome::kind, SubmitOutcome::Kind::kPresent),
                                              Field(&SubmitOutcome::kind, SubmitOutcome::Kind::kCreated)));
-  EXPECT_THAT(outcome.leased, ElementsAre(SizeIs(2)));
+  EXPECT_THAT(tasks_of(outcome.leased), ElementsAre(SizeIs(2)));
   EXPECT_EQ(ask("select count(*) from task"), "9");
 }
 
@@ -279,7 +286,7 @@ TEST_F(RoundTrips, AnExchangeDoesNotWaitForLockedTasks) {
   const auto other = connect();
   (void)other->run_alone("begin; select * from ready for update").value();
   std::vector<LeasedTask> leased;
-  std::thread exchanges([&] { leased = exchange(done, {}, {wish(1)}).leased.at(0); });
+  std::thread exchanges([&] { leased = exchange(done, {}, {wish(1)}).leased.at(0).tasks; });
   EXPECT_TRUE(horae::testing::wait_until([&] { return left() == "0"; })) << "the settlement does not wait";
   (void)other->run_alone("rollback").value();
   exchanges.join();
@@ -410,9 +417,9 @@ TEST_F(RoundTrips, TasksOfAnotherNodeCostOneMore) {
   Node other(url());
   submit(8);
   const ClaimWish wish{.owner = "worker-2", .queues = {"work"}, .max = 4, .token = ids_.next()};
-  const auto careful = other.claimer.claim({&wish, 1}).value().at(0);
+  const auto careful = other.claimer.claim({&wish, 1}).value().at(0).tasks;
   const std::uint64_t before = other.round_trips();
-  const auto quick = other.claimer.claim({&wish, 1}).value().at(0);
+  const auto quick = other.claimer.claim({&wish, 1}).value().at(0).tasks;
   EXPECT_EQ(other.round_trips() - before, 2U);
   EXPECT_THAT(careful, SizeIs(4));
   ASSERT_THAT(quick, SizeIs(4));

@@ -337,7 +337,8 @@ Result<std::vector<SettleOutcome>> Settler::settle(std::span<const Settlement> s
         batch.lower(floors_);
         batch.fill(outcomes);
         return outcomes;
-      });
+      },
+      Repeat::kAlways);  // by the attempts
 }
 
 }  // namespace horae::postgres

@@ -12,10 +12,10 @@
 namespace horae::postgres {
 namespace {
 
-const Sql kSaveProgress = statement("save_progress");
-const Sql kExtend = statement("extend");
-const Sql kSaveTurns = statement("save_turns");
-const Sql kForgetTurns = statement("forget_turns");
+const Sql kSaveProgress = statement("save_progress", Changes::kEach);
+const Sql kExtend = statement("extend", Changes::kEach);
+const Sql kSaveTurns = statement("save_turns", Changes::kEach);
+const Sql kForgetTurns = statement("forget_turns", Changes::kAny);
 
 using Cards = std::vector<const Card*>;
 

@@ -85,14 +85,15 @@ void send_completion(Transaction& transaction, const std::vector<WholeLease>& le
 }
 
 Result<bool> complete_whole(Pool& pool, const std::vector<WholeLease>& leases) {
-  return pool.transact_in_one_trip<bool>([&](Transaction& transaction) -> Result<bool> {
+  const auto body = [&](Transaction& transaction) -> Result<bool> {
     send_completion(transaction, leases);
     if (auto done = transaction.commit(); !done.ok()) {
       if (transaction.failure()->unmet()) return false;
       return done.error();
     }
     return true;
-  });
+  };
+  return pool.transact_in_one_trip<bool>(body, Repeat::kAlways);  // the second time the leases are gone
 }
 
 std::vector<SettleOutcome> completed_outcomes(std::span<const Settlement> settlements) {

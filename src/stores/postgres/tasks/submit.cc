@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kMostTries = 10;
 
-const Sql kGuardKeys = statement("guard_keys");
-const Sql kGuardIds = statement("guard_ids");
+const Sql kGuardKeys = statement("guard_keys", Changes::kAny);
+const Sql kGuardIds = statement("guard_ids", Changes::kAny);
 const Sql kFindKeys = statement("find_keys");
 const Sql kFindRequests = statement("find_requests");
 
@@ -278,16 +278,18 @@ void Submitter::note_refusal(const Failure& failure, std::span<const Submission>
 Result<std::optional<std::vector<SubmitOutcome>>> Submitter::insert_new(std::span<const Submission> submissions,
                                                                         const std::vector<NewEntry>& entries) {
   using Answer = std::optional<std::vector<SubmitOutcome>>;
-  return pool_.transact_in_one_trip<Answer>([&](Transaction& transaction) -> Result<Answer> {
+  const auto body = [&](Transaction& transaction) -> Result<Answer> {
     const Insertion insertion(transaction, entries);
     if (auto done = transaction.commit(); !done.ok()) {
       note_refusal(*transaction.failure(), submissions);
       if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }
+    if (auto stored = insertion.check(); !stored.ok()) return stored.error();
     insertion.remember(known_, floors_);
     return Answer(insertion.outcomes());
-  });
+  };
+  return pool_.transact_in_one_trip<Answer>(body, Repeat::kAlways);  // by the ids
 }
 
 // A queue is made only for a task that will be stored in it.
@@ -347,7 +349,7 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_to_insert(std::
   using Answer = std::optional<std::vector<SubmitOutcome>>;
   const auto numbered = number(submissions, queues);
   if (!numbered.ok()) return numbered.error();
-  return pool_.transact<Answer>([&](Transaction& transaction) -> Result<Answer> {
+  const auto body = [&](Transaction& transaction) -> Result<Answer> {
     const Stored stored = find_stored(transaction, submissions, queues);
     if (transaction.failed()) return transaction.failure()->error;
     Answer outcomes = outcomes_of_stored(submissions, queues, stored);
@@ -368,10 +370,12 @@ Result<std::optional<std::vector<SubmitOutcome>>> Submitter::try_to_insert(std::
       if (Insertion::was_refused(*transaction.failure())) return Answer();
       return done.error();
     }
+    if (auto checked = insertion.check(); !checked.ok()) return checked.error();
     insertion.add_outcomes(*outcomes);
     insertion.remember(known_, floors_);
     return outcomes;
-  });
+  };
+  return pool_.transact<Answer>(body, Repeat::kAlways);  // by the ids and keys
 }
 
 }  // namespace horae::postgres

@@ -4,9 +4,10 @@
 -- Reads the head of the queue under the conditions of lock_heads (claim.sql), puts the fresh ranges beside it, as
 -- make_ready (insertion.sql) would have made them, and leases the first of both. `upto` is the last number that the wish
 -- gets of a range; below its first one if it gets none. If all ranges that it was to look at were used up, and there may
--- be more, nothing is taken. Ranges are deleted by their ctid, for a ready one is locked here and never updated. The
--- number 0 belongs to no task and fills the list of fresh ones up. The leases begin when the head is locked: `cut` reads
--- the clock with its first row, for which it has to know all of the head.
+-- be more, nothing is taken. If a write changes another number of rows than it must, the division fails. Ranges are
+-- deleted by their ctid, for a ready one is locked here and never updated. The number 0 belongs to no task and fills the
+-- list of fresh ones up. The leases begin when the head is locked: `cut` reads the clock with its first row, for which it
+-- has to know all of the head.
 -- $1 integer: the queue
 -- $2 bigint: its floor
 -- $3 bigint: no floor, for a queue without ageing
@@ -66,6 +67,7 @@ with fresh(lo, hi, priority, max_attempts, recurring) as (
 ), gone as (
   delete from ready
    where ctid = any(array(select place from cut where upto >= lo and place is not null))
+  returning 1
 ), rest as (
   insert into ready (lo, hi, queue, rank, at, updated_at, attempt, tries, max_attempts, recurring, run_at, ended_event,
                      ended_owner)
@@ -73,6 +75,7 @@ with fresh(lo, hi, priority, max_attempts, recurring) as (
          ended_event, ended_owner
     from cut
    where upto < hi and (upto >= lo or place is null)
+  returning 1
 ), taken as (
   insert into running (lo, hi, queue, rank, at, attempt, tries, owner, token, length, started_at, expires, max_attempts,
                        recurring, run_at, ended_event, ended_owner)
@@ -81,7 +84,14 @@ with fresh(lo, hi, priority, max_attempts, recurring) as (
          ended_owner
     from cut
    where upto >= lo
+  returning 1
+), wrong as (
+  select (select count(*) from gone) <> count(*) filter (where upto >= lo and place is not null)
+      or (select count(*) from rest) <> count(*) filter (where upto < hi and (upto >= lo or place is null))
+      or (select count(*) from taken) <> count(*) filter (where upto >= lo) as rows
+    from cut
 )
-select now, lo, upto, attempt + 1, recurring is not null, rank, at, upto < hi
+select now, lo, upto, attempt + 1, recurring is not null, rank, at, upto < hi,
+       1 / (not (select rows from wrong))::integer
   from cut
  where upto >= lo or place is null;

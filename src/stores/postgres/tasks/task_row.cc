@@ -12,8 +12,8 @@
 namespace horae::postgres {
 namespace {
 
-const Sql kInsertPlainTasks = statement("insert_plain_tasks");
-const Sql kInsertTasks = statement("insert_tasks");
+const Sql kInsertPlainTasks = statement("insert_plain_tasks", Changes::kEach);
+const Sql kInsertTasks = statement("insert_tasks", Changes::kEach);
 
 static_assert(member_count<NewTask>() == 9, "a new member is also inserted and read here, and is_plain() considers it");
 

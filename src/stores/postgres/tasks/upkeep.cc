@@ -22,16 +22,16 @@ namespace {
 const Sql kLockDue = statement("lock_due");
 const Sql kNextDue = statement("next_due");
 const Sql kLook = statement("look");
-const Sql kStamp = statement("stamp");
-const Sql kStampAndLook = statement("stamp_and_look");
+const Sql kStamp = statement("stamp", Changes::kAny);
+const Sql kStampAndLook = statement("stamp_and_look", Changes::kAny);
 const Sql kLockOutLeases = statement("lock_out_leases");
 const Sql kExtendPatience = statement("extend_patience");
-const Sql kExtendAll = statement("extend_all");
-const Sql kExtendOutOfSight = statement("extend_out_of_sight");
+const Sql kExtendAll = statement("extend_all", Changes::kAny);
+const Sql kExtendOutOfSight = statement("extend_out_of_sight", Changes::kAny);
 const Sql kLockOverdue = statement("lock_overdue");
 const Sql kProgressOf = statement("progress_of");
 const Sql kIdsOf = statement("ids_of");
-const ValuesStatement kMakeReady{statement("promote")};
+const ValuesStatement kMakeReady{statement("promote", Changes::kEach)};
 
 // Takes `max` tasks from locked ranges, in their order; of the last range maybe only the first ones.
 template <typename Place>
@@ -191,6 +191,7 @@ Result<bool> Upkeep::extend_leases(const std::optional<Instant>& seen) {
   return pool_.transact<bool>([&](Transaction& transaction) -> Result<bool> {
     const bool stamped = transaction.run(kStamp, Params::of(seen)).affected() > 0;
     if (stamped) {
+      transaction.be_patient();  // for the lock, and for all leases
       transaction.send(kExtendPatience);
       transaction.send(kLockOutLeases);
       transaction.send(kExtendAll);

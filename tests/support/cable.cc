@@ -1,4 +1,4 @@
-#include "tests/chaos/cable.h"
+#include "tests/support/cable.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -63,9 +63,20 @@ Cable::~Cable() {
   close(listener_);
 }
 
+void Cable::strand() {
+  must_strand_ = true;
+  must_strand_.wait(true);
+}
+
 void Cable::run() {
   while (!must_stop_) {
     if (must_break_.exchange(false)) close_all();
+    if (must_strand_) {
+      for (const auto& [socket, end] : ends_) stranded_.push_back(socket);
+      ends_.clear();
+      must_strand_ = false;
+      must_strand_.notify_all();
+    }
     if (is_cut_) {
       poll(nullptr, 0, kPollMilliseconds);
       continue;
@@ -132,6 +143,8 @@ void Cable::close_pair(int socket) {
 
 void Cable::close_all() {
   while (!ends_.empty()) close_pair(ends_.begin()->first);
+  for (const int socket : stranded_) close(socket);
+  stranded_.clear();
 }
 
 }  // namespace horae::testing

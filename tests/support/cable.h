@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace horae::testing {
 
@@ -24,6 +25,10 @@ class Cable {
   // Breaks all connections, like the restart of a router. New ones are accepted.
   void break_connections() { must_break_ = true; }
 
+  // Nothing passes any more on the connections that exist now, and none of them is closed; new ones work. Returns when
+  // that is so.
+  void strand();
+
   // While it is cut, nothing passes and no connection is closed: bytes wait, new connections hang.
   void cut() { is_cut_ = true; }
   void mend() { is_cut_ = false; }
@@ -39,6 +44,7 @@ class Cable {
   int port_ = 0;
   int listener_ = -1;
   std::atomic<bool> must_break_ = false;
+  std::atomic<bool> must_strand_ = false;
   std::atomic<bool> is_cut_ = false;
   std::atomic<bool> must_stop_ = false;
 
@@ -46,7 +52,8 @@ class Cable {
     int peer = -1;
     std::string waiting;  // read from this end and not yet written to the peer
   };
-  std::map<int, End> ends_;  // used by thread_ only
+  std::map<int, End> ends_;    // used by thread_ only
+  std::vector<int> stranded_;  // used by thread_ only; open, but nothing reads them
   std::thread thread_;
 };
 
