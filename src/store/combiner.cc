@@ -226,7 +226,7 @@ void Combiner::exchange(std::vector<Settlement> settlements, ClaimWish wish, std
     halves->both.settled = std::move(outcomes);
     halves->end_one();
   });
-  const auto claim = new_call<std::vector<LeasedTask>>(1, [halves](std::vector<Result<std::vector<LeasedTask>>> all) {
+  const auto claim = new_call<ClaimOutcome>(1, [halves](std::vector<Result<ClaimOutcome>> all) {
     halves->both.leased = std::move(all.front());
     halves->end_one();
   });

@@ -26,7 +26,7 @@ struct CombinerOptions {
 // What became of the parts of a Combiner::exchange().
 struct Exchanged {
   std::vector<Result<SettleOutcome>> settled;  // one for each settlement, in order
-  Result<std::vector<LeasedTask>> leased = std::vector<LeasedTask>();
+  Result<ClaimOutcome> leased = ClaimOutcome();
 };
 
 // Batches calls to a TaskStore. A commit to disk costs the same for one item as for hundreds, so while one

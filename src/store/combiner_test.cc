@@ -363,7 +363,7 @@ std::string text_of(const Exchanged& exchanged) {
   std::string text;
   for (const auto& each : exchanged.settled) text += each.ok() ? "settled " : each.error().message + " ";
   if (!exchanged.leased.ok()) return text + exchanged.leased.error().message;
-  for (const LeasedTask& task : *exchanged.leased) text += "leased " + task.queue;
+  for (const LeasedTask& task : exchanged.leased->tasks) text += "leased " + task.queue;
   return text;
 }
 

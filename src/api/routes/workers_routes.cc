@@ -96,10 +96,11 @@ void append_settle_outcomes(JsonObject& object, const SettleBatch& batch,
 }
 
 // The token may hold tasks of queues that the caller's access token does not cover: see Api::deliver_once().
-void answer_exchange(const Call& call, const SettleBatch& batch, Exchanged exchanged) {
+void answer_exchange(const Call& call, const SettleBatch& batch, const ClaimWish& wish, Exchanged exchanged) {
   if (const auto failure = common_failure(exchanged.settled)) return call.fail(*failure);
   if (!exchanged.leased.ok()) return call.fail(exchanged.leased.error());
-  std::vector<LeasedTask>& held = *exchanged.leased;
+  if (exchanged.leased->kind == ClaimOutcome::Kind::kOtherOwner) return call.fail(other_owner_error(wish));
+  std::vector<LeasedTask>& held = exchanged.leased->tasks;
   std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
   const std::vector<LeasedTask> rest = take_surplus(held);
   std::string json;
@@ -121,13 +122,13 @@ void exchange(Api& api, const CallPtr& call) {
   if (body->settlements.empty() && body->claim->wait > Duration::zero()) return api.wait_for_tasks(call, *body->claim);
   auto batch = std::make_shared<SettleBatch>();
   std::vector<Settlement> settlements = read_settlements(api, *call, body->settlements, body->owner, *batch);
-  if (body->claim) {
-    return api.parts().combiner.exchange(
-        std::move(settlements), std::move(body->claim->wish),
-        [call, batch](Exchanged exchanged) { answer_exchange(*call, *batch, std::move(exchanged)); });
-  }
-  api.parts().combiner.settle(std::move(settlements), [call, batch](std::vector<Result<SettleOutcome>> outcomes) {
-    answer_exchange(*call, *batch, {.settled = std::move(outcomes)});
+  const ClaimWish wish = body->claim ? body->claim->wish : ClaimWish{.owner = body->owner};
+  const auto answer = [call, batch, wish](Exchanged exchanged) {
+    call->run([&] { answer_exchange(*call, *batch, wish, std::move(exchanged)); });
+  };
+  if (body->claim) return api.parts().combiner.exchange(std::move(settlements), wish, answer);
+  api.parts().combiner.settle(std::move(settlements), [answer](std::vector<Result<SettleOutcome>> outcomes) {
+    answer({.settled = std::move(outcomes)});
   });
 }
 

@@ -438,22 +438,4 @@ Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::v
   return {};
 }
 
-Result<std::vector<LeasedTask>> Claimer::leases_of(const Uuid& token) {
-  return pool_.look<std::vector<LeasedTask>>([&](Transaction& transaction) -> Result<std::vector<LeasedTask>> {
-    HeldTasks held(transaction, {token});
-    if (transaction.wait()) held.read();
-    if (auto done = transaction.commit(); !done.ok()) return done.error();
-    const auto& of_tokens = held.fill();
-    return of_tokens.empty() ? std::vector<LeasedTask>() : of_tokens.begin()->second.tasks;
-  });
-}
-
-Result<std::vector<bool>> Claimer::have_served(std::span<const Uuid> tokens) {
-  return pool_.look<std::vector<bool>>([&](Transaction& transaction) -> Result<std::vector<bool>> {
-    auto served = find_served(transaction, tokens);
-    if (auto done = transaction.commit(); !done.ok()) return done.error();
-    return served;
-  });
-}
-
 }  // namespace horae::postgres

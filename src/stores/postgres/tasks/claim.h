@@ -17,6 +17,7 @@
 #include "stores/postgres/cache/queue_names.h"
 #include "stores/postgres/connection/pool.h"
 #include "stores/postgres/layout/places.h"
+include "stores/postgres/tasks/once.h"
 #include "stores/postgres/tasks/take_head.h"
 
 namespace horae::postgres {
@@ -64,8 +65,8 @@ class Claimer {
   // outlive the part. Null if claim() is the better way, because the last claim found nothing, or a token serves once.
   Result<std::unique_ptr<ClaimPart>> part(std::span<const ClaimWish> wishes);
 
-  Result<std::vector<LeasedTask>> leases_of(const Uuid& token);
-  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens);
+  Result<std::vector<LeasedTask>> leases_of(const Uuid& token) { return postgres::leases_of(pool_, token); }
+  Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) { return postgres::have_served(pool_, tokens); }
 
  private:
   class HeadPart;

@@ -105,4 +105,22 @@ std::vector<bool> find_served(Transaction& transaction, std::span<const Uuid> to
   return answer;
 }
 
+Result<std::vector<LeasedTask>> leases_of(Pool& pool, const Uuid& token) {
+  return pool.look<std::vector<LeasedTask>>([&](Transaction& transaction) -> Result<std::vector<LeasedTask>> {
+    HeldTasks held(transaction, {token});
+    if (transaction.wait()) held.read();
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    const auto& of_tokens = held.fill();
+    return of_tokens.empty() ? std::vector<LeasedTask>() : of_tokens.begin()->second.tasks;
+  });
+}
+
+Result<std::vector<bool>> have_served(Pool& pool, std::span<const Uuid> tokens) {
+  return pool.look<std::vector<bool>>([&](Transaction& transaction) -> Result<std::vector<bool>> {
+    auto served = find_served(transaction, tokens);
+    if (auto done = transaction.commit(); !done.ok()) return done.error();
+    return served;
+  });
+}
+
 }  // namespace horae::postgres

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/lease.h"
+#include "stores/postgres/connection/pool.h"
 #include "stores/postgres/layout/payloads.h"
 
 namespace horae::postgres {
@@ -35,5 +36,9 @@ class OnceTokens {
 
 // Which of these tokens have served, in order.
 std::vector<bool> find_served(Transaction& transaction, std::span<const Uuid> tokens);
+
+// As TaskStore says.
+Result<std::vector<LeasedTask>> leases_of(Pool& pool, const Uuid& token);
+Result<std::vector<bool>> have_served(Pool& pool, std::span<const Uuid> tokens);
 
 }  // namespace horae::postgres

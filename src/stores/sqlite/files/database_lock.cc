@@ -1,4 +1,4 @@
-#include "stores/sqlite/database_lock.h"
+#include "stores/sqlite/files/database_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

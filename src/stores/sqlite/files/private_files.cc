@@ -1,4 +1,4 @@
-#include "stores/sqlite/private_files.h"
+#include "stores/sqlite/files/private_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

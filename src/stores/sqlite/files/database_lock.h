@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "stores/sqlite/lock_file.h"
+#include "stores/sqlite/files/lock_file.h"
 
 namespace horae::sqlite {
 

@@ -1,4 +1,4 @@
-#include "stores/sqlite/lock_file.h"
+#include "stores/sqlite/files/lock_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "stores/sqlite/private_files.h"
+#include "stores/sqlite/files/private_files.h"
 
 namespace horae::sqlite {
 namespace {

@@ -1,6 +1,6 @@
 // That one database serves one node, whatever name it is opened by.
 
-#include "stores/sqlite/database_lock.h"
+#include "stores/sqlite/files/database_lock.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
