@@ -113,7 +113,7 @@ Result<ExpireOutcome> Upkeep::expire_leases(const ExpireWish& wish) {
 bool Upkeep::extend_out_of_sight(Instant last, Duration slack, const Change& change) {
   if (HORAE_MUTANT("outage_is_the_workers_fault") || HORAE_MUTANT("extension_is_lost")) return false;
   const auto micros = std::chrono::floor<std::chrono::microseconds>(slack).count();
-  return extend_out_of_sight_.run(change.now(), last, std::int64_t{micros}) > 0;
+  return extend_out_of_sight_.run_any(change.now(), last, std::int64_t{micros}) > 0;
 }
 
 ExpiredLease Upkeep::expire_one(std::int64_t number, Change& change) {
