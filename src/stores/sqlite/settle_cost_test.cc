@@ -52,10 +52,10 @@ class SettleCost : public ::testing::Test {
     }
     (void)run<std::vector<SubmitOutcome>>([&](Change& change) { return submitter_.submit(submissions, change); });
     const auto leased =
-        run<std::vector<std::vector<LeasedTask>>>([&](Change& change) { return claimer_.claim(wishes, change); });
+        run<std::vector<ClaimOutcome>>([&](Change& change) { return claimer_.claim(wishes, change); });
     std::vector<Settlement> all;
     for (int i = 0; i < count; ++i) {
-      const LeasedTask& task = leased.at(static_cast<std::size_t>(i)).at(0);
+      const LeasedTask& task = leased.at(static_cast<std::size_t>(i)).tasks.at(0);
       all.push_back({.event = Event::kComplete,
                      .id = task.id,
                      .attempt = task.attempt,

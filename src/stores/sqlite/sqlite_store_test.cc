@@ -116,9 +116,9 @@ TEST_F(SqliteStoreTest, AClaimLeasesNoMoreThanFitsIntoAnAnswer) {
   const std::string mebibyte = "\"" + std::string(kMaxSpecBytes - 2, 'x') + "\"";
   for (int i = 0; i < 12; ++i) ASSERT_TRUE(submit(*store, new_id(), mebibyte).ok());
   const std::vector<ClaimWish> wish = {{.owner = "worker-1", .queues = {"work"}, .max = 12, .token = new_id()}};
-  EXPECT_EQ(store->tasks().claim(wish).value()[0].size(), kMaxClaimBytes / kMaxSpecBytes);
+  EXPECT_EQ(store->tasks().claim(wish).value()[0].tasks.size(), kMaxClaimBytes / kMaxSpecBytes);
   const std::vector<ClaimWish> next = {{.owner = "worker-1", .queues = {"work"}, .max = 12, .token = new_id()}};
-  EXPECT_EQ(store->tasks().claim(next).value()[0].size(), 4U);
+  EXPECT_EQ(store->tasks().claim(next).value()[0].tasks.size(), 4U);
 }
 
 TEST_F(SqliteStoreTest, ADatabaseOfANewerHoraeIsRefused) {

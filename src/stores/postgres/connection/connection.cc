@@ -32,15 +32,8 @@ constexpr const char* kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ RE
 // A message of libpq or of the server, which may have several lines.
 std::string in_one_line(const char* message) {
   std::string line;
-  for (std::string_view rest = message ? message : ""; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view part = rest.substr(0, end);
-    while (part.starts_with(' ') || part.starts_with('\t')) part.remove_prefix(1);
-    while (part.ends_with(' ')) part.remove_suffix(1);
-    if (!line.empty() && !part.empty()) line += "; ";
-    line += part;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (const char c : std::string_view(message ? message : "")) line += c == '\n' ? "; " : std::string(1, c);
+  while (line.ends_with(' ') || line.ends_with(';')) line.pop_back();
   return line;
 }
 

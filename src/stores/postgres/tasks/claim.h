@@ -17,7 +17,7 @@
 #include "stores/postgres/cache/queue_names.h"
 #include "stores/postgres/connection/pool.h"
 #include "stores/postgres/layout/places.h"
-include "stores/postgres/tasks/once.h"
+#include "stores/postgres/tasks/once.h"
 #include "stores/postgres/tasks/take_head.h"
 
 namespace horae::postgres {
