@@ -53,8 +53,8 @@ class Refusals {
     auto claimed = store_->tasks().claim(wishes).value();
     std::vector<LeasedTask> all;
     for (auto& leased : claimed) {
-      HORAE_CHECK(leased.size() == 1, "every worker gets a task");
-      all.push_back(std::move(leased.front()));
+      HORAE_CHECK(leased.tasks.size() == 1, "every worker gets a task");
+      all.push_back(std::move(leased.tasks.front()));
     }
     return all;
   }

@@ -87,7 +87,7 @@ class Node::Parts {
             .node = owner,
             .log = log,
             .scheduler_status = [this] { return engine_.status(); },
-            .readiness = [this] { return store_.check_writes(); },
+            .readiness = [this] { return observed_.store().check_writes(); },
             .gate = access_.gate()};
   }
 

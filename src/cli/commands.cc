@@ -33,7 +33,8 @@ void describe(CLI::App& app) {
       "  horae COMMAND --help                         show the help of a command\n"
       "\n"
       "Exit codes: 0 done, 1 failed, 2 invalid command line or configuration (to this program or to the node),\n"
-      "            3 the task did not complete, 4 the node is unavailable: try again, 5 the time of --wait-limit is over");
+      "            3 the task did not complete, 4 the node is unavailable: try again, 5 the time of --wait-limit is "
+      "over");
 }
 
 // Appends to the help of each noun the names of its verbs, so that no list of them has to be maintained.

@@ -31,7 +31,7 @@ class Observation {
   // Before the first call of store().
   void add(ChangeObserver& observer) { observers_.add(observer); }
 
-  Store& store() { return store_; }
+  ObservedStore& store() { return store_; }
   Metrics& metrics() { return metrics_; }
   EventRing& events() { return events_; }
   PeerEvents& peer_events() { return peer_events_; }

@@ -78,8 +78,8 @@ struct Settlement {
   std::int64_t number = 0;  // of the LeasedTask if the caller still has it, else 0; only saves a look-up
   int attempt = 0;
   std::string owner;
-  std::optional<Duration> lease;  // from now on; nothing: as long as it was given or extended for last
-  std::optional<double> progress;  // 0 to 1
+  std::optional<Duration> lease;          // from now on; nothing: as long as it was given or extended for last
+  std::optional<double> progress;         // 0 to 1
   std::optional<std::string> checkpoint;  // JSON, kept as the exact bytes
   std::optional<std::string> result;      // JSON, kept as the exact bytes
   std::vector<TaskError> errors;

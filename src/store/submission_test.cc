@@ -63,9 +63,10 @@ TEST(SubmitError, ReportsTooManyQueues) {
   const Error error = submit_error({.task = {.queue = "mail"}, .new_id = an_id()},
                                    {.kind = SubmitOutcome::Kind::kOverLimit, .id = an_id()});
   EXPECT_EQ(error.code, ErrorCode::kOverLimit);
-  EXPECT_EQ(error.message,
-            "queue mail: cannot submit: the queue is new, and there are as many queues as there may be (setting queues.max); "
-            "use one of them, or delete one: horae queue delete");
+  EXPECT_EQ(
+      error.message,
+      "queue mail: cannot submit: the queue is new, and there are as many queues as there may be (setting queues.max); "
+      "use one of them, or delete one: horae queue delete");
 }
 
 TEST(SubmitErrorDeathTest, IsOnlyForWhatWasNotStored) {

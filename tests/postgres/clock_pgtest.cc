@@ -40,7 +40,7 @@ class StalledTransaction : public ::testing::Test {
   std::vector<LeasedTask> claim(int max = 1, Duration lease = kStalledLease) {
     const ClaimWish wish{
         .owner = kStalledWorker, .queues = {kStalledQueue}, .max = max, .token = ids_.next(), .lease = lease};
-    return store_->tasks().claim(std::vector{wish}).value()[0];
+    return store_->tasks().claim(std::vector{wish}).value()[0].tasks;
   }
 
   SettleOutcome settle(const LeasedTask& lease, Event event) {

@@ -47,7 +47,7 @@ class QueueEnd : public ::testing::Test {
   std::vector<TaskId> claim(int node) {
     std::vector<TaskId> ids;
     const auto claimed = tasks(node).claim(std::vector{wish(10)}).value();
-    for (const LeasedTask& task : claimed.at(0)) ids.push_back(task.id);
+    for (const LeasedTask& task : claimed.at(0).tasks) ids.push_back(task.id);
     return ids;
   }
 
@@ -185,7 +185,7 @@ TEST_F(QueueEnd, ANodeThatRemembersTheOldNumberExchangesWithTheNewQueue) {
   const ClaimWish wishes[] = {wish(2)};
   const auto done = tasks(1).exchange({.settlements = {}, .submissions = both, .wishes = wishes}).value();
   EXPECT_EQ(done.submitted.at(1).kind, SubmitOutcome::Kind::kCreated);
-  EXPECT_EQ(done.leased.at(0).size(), 2U);
+  EXPECT_EQ(done.leased.at(0).tasks.size(), 2U);
   expect_no_task_in_nothing();
 }
 

@@ -35,8 +35,9 @@ FieldReader with_also(std::string_view body, std::string_view field, std::string
 // Queues of Horae itself can be read, and their settings changed, but only Horae submits to them and claims from them.
 Result<void> check_not_reserved(std::string_view queue) {
   if (!queue.starts_with(kReservedPrefix)) return {};
-  return Error{ErrorCode::kRefused, fmt::format("queue {}: names that begin with {} belong to Horae; choose another name",
-                                                queue, kReservedPrefix)};
+  return Error{
+      ErrorCode::kRefused,
+      fmt::format("queue {}: names that begin with {} belong to Horae; choose another name", queue, kReservedPrefix)};
 }
 
 Result<void> check_client_task(const NewTask& task) {

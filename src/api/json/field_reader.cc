@@ -86,8 +86,9 @@ FieldReader::FieldReader(std::string_view json, std::span<const std::string_view
 Error FieldReader::not_an_object(std::string_view json, std::span<const std::string_view> known) const {
   const std::string where = place_.empty() ? "" : place_.substr(0, place_.size() - 1) + " ";  // without its dot
   const std::string fields = known.size() <= kMostNamedFields ? ", with fields of " + list_of(known) : "";
-  return {ErrorCode::kMalformed, fmt::format("{}{}: this is {}; give an object{}", where, show_json(scan_json(json).value()),
-                                             to_string(kind_of(scan_json(json).value())), fields)};
+  return {ErrorCode::kMalformed,
+          fmt::format("{}{}: this is {}; give an object{}", where, show_json(scan_json(json).value()),
+                      to_string(kind_of(scan_json(json).value())), fields)};
 }
 
 void FieldReader::take(const JsonMember& member, std::span<const std::string_view> known, Unknown unknown) {

@@ -235,7 +235,8 @@ struct AsReport {
   static void read(FieldReader& reader, std::string_view name, Event& to) {
     const std::string text = reader.text(name).value_or("");
     const auto* const known = std::ranges::find(kReports, text, [](Event event) { return to_string(event); });
-    if (known == kReports.end()) return reader.fail_text(name, text, "give heartbeat, complete, abort, yield or release");
+    if (known == kReports.end())
+      return reader.fail_text(name, text, "give heartbeat, complete, abort, yield or release");
     to = *known;
   }
 };
@@ -253,8 +254,8 @@ constexpr std::array kSettlementRows = {
     accepted<&Settlement::lease>(
         "lease",
         R"({"$ref":"#/components/schemas/Duration","description":"Of a heartbeat: the new length of the lease, from now on; the old length if absent"})"),
-    accepted<&Settlement::progress>("progress",
-                                    R"({"type":"number","minimum":0,"maximum":1,"description":"Of a heartbeat or a yield"})"),
+    accepted<&Settlement::progress>(
+        "progress", R"({"type":"number","minimum":0,"maximum":1,"description":"Of a heartbeat or a yield"})"),
     accepted<&Settlement::checkpoint, AsBytes>(
         "checkpoint", R"({"description":"Of a heartbeat or a yield: what the next attempt is given"})"),
     accepted<&Settlement::result, AsBytes>("result", R"({"description":"Of a completion"})"),

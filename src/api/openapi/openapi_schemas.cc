@@ -193,7 +193,8 @@ std::string claim_schema() {
 std::string exchange_schema() {
   return object_schema(
       {{"owner", R"({"$ref":"#/components/schemas/Name"})", true},
-       {"settlements", R"({"type":["array","null"],"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}})"},
+       {"settlements",
+        R"({"type":["array","null"],"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}})"},
        {"claim",
         R"({"description":"As in /v1/claim, for the owner of the call; the token is required","type":["object","null"],"required":["queues","token"],"additionalProperties":false,"properties":{"queues":{"type":"array","minItems":1,"maxItems":16,"uniqueItems":true,"items":{"$ref":"#/components/schemas/QueueName"}},"max":{"type":["integer","null"],"minimum":1,"maximum":1000,"default":1},"lease":{"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}]},"token":{"type":"string","format":"uuid"}}})"},
        {"wait",

@@ -214,7 +214,8 @@ Result<NewTask> read_schedule_request(std::string_view body) {
   fields.require("command");
   const std::string command = fields.text("command").value_or("");
   if (const auto sleep = parse_duration(command); !sleep.ok()) {
-    fields.fail_text("command", command, "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
+    fields.fail_text("command", command,
+                     "give how long to sleep, such as \"5s\" or \"10ms\": " + sleep.error().message);
   } else if (*sleep > kLongestSleep) {
     fields.fail_text("command", command, fmt::format("sleep {} at most", format_duration(kLongestSleep)));
   }

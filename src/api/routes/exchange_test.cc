@@ -108,8 +108,7 @@ TEST(Exchange, WaitsForTasksOnlyIfItSettlesNothing) {
   ApiWorld world;
   const std::string first = world.submit();
   (void)world.claim();
-  const auto settled =
-      world.post("/v1/exchange", exchange_body(completion(first), claim_part() + R"(,"wait":"30s")"));
+  const auto settled = world.post("/v1/exchange", exchange_body(completion(first), claim_part() + R"(,"wait":"30s")"));
   EXPECT_EQ(settled.status, 200);
   TestClient worker = world.connect();
   ASSERT_TRUE(worker.send(request_text("POST", "/v1/exchange", exchange_body("", claim_part() + R"(,"wait":"30s")"))));

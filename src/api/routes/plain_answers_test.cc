@@ -42,9 +42,11 @@ TEST(Settle, RefusesAProgressOutsideOfZeroToOne) {
 
 TEST(Batches, NameTheItemThatTheyRefuse) {
   ApiWorld world;
-  const std::string settled = fmt::format(R"({{"settlements":[{{"event":"explode","id":"{}","attempt":1}}]}})", kSentId);
+  const std::string settled =
+      fmt::format(R"({{"settlements":[{{"event":"explode","id":"{}","attempt":1}}]}})", kSentId);
   EXPECT_EQ(text_of(items_of(world.post("/v1/settle", settled).body, "outcomes")[0], "id"), kSentId);
-  const std::string submitted = fmt::format(R"({{"tasks":[{{"id":"{}","queue":"mail","spec":1,"priority":999}}]}})", kSentId);
+  const std::string submitted =
+      fmt::format(R"({{"tasks":[{{"id":"{}","queue":"mail","spec":1,"priority":999}}]}})", kSentId);
   EXPECT_EQ(text_of(items_of(world.post("/v1/tasks/batch", submitted).body, "outcomes")[0], "id"), kSentId);
   const auto nameless = world.post("/v1/settle", R"({"settlements":[{"event":"explode","id":"x"},7]})");
   for (const std::string& outcome : items_of(nameless.body, "outcomes")) EXPECT_EQ(member(outcome, "id"), "null");
@@ -59,8 +61,7 @@ TEST(Messages, QuoteATextOnceAndOtherValuesNotAtAll) {
   ApiWorld world;
   EXPECT_EQ(detail_of(world.post("/v1/tasks", R"({"queue":"mail","spec":1,"priority":"high"})")),
             R"(priority "high": give a whole number)");
-  EXPECT_EQ(detail_of(world.post("/v1/tasks", R"({"queue":{"a":"b"},"spec":1})")),
-            R"(queue {"a":"b"}: give a string)");
+  EXPECT_EQ(detail_of(world.post("/v1/tasks", R"({"queue":{"a":"b"},"spec":1})")), R"(queue {"a":"b"}: give a string)");
 }
 
 }  // namespace

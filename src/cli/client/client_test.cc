@@ -260,8 +260,8 @@ TEST_F(ClientTest, RefusesFlagsThatWouldHaveNoEffect) {
 
 TEST_F(ClientTest, NodeListSaysWhichNodesAreSilent) {
   const auto node = [](const char* id, const char* seen) {
-    return fmt::format(R"({{"id":"{}","address":"","version":"1","started_at":"2026-11-19T03:00:00Z","last_seen":"{}"}})",
-                       id, seen);
+    return fmt::format(
+        R"({{"id":"{}","address":"","version":"1","started_at":"2026-11-19T03:00:00Z","last_seen":"{}"}})", id, seen);
   };
   respond({{.body = R"({"nodes":[)" + node("worker-1", "2026-11-19T03:59:22Z") + "," +
                     node("worker-2", "2026-11-19T04:00:00Z") + "]}"}});

@@ -36,7 +36,9 @@ UpkeepJob retention_job(TaskStore& tasks, std::size_t batch) {
     const auto outcome = tasks.purge(batch);
     if (!outcome.ok()) return outcome.error();
     if (outcome->purged == 0) return UpkeepStep{.did = {}, .more = outcome->more};
-    return UpkeepStep{.did = fmt::format("purged {} finished {}", outcome->purged, outcome->purged == 1 ? "task" : "tasks"), .more = outcome->more};
+    return UpkeepStep{
+        .did = fmt::format("purged {} finished {}", outcome->purged, outcome->purged == 1 ? "task" : "tasks"),
+        .more = outcome->more};
   };
   return {.name = "retention", .step = step};
 }

@@ -51,8 +51,7 @@ class SettleCost : public ::testing::Test {
       wishes.push_back({.owner = fmt::format("worker-{}", i), .queues = {"work"}, .max = 1, .token = ids_.next()});
     }
     (void)run<std::vector<SubmitOutcome>>([&](Change& change) { return submitter_.submit(submissions, change); });
-    const auto leased =
-        run<std::vector<ClaimOutcome>>([&](Change& change) { return claimer_.claim(wishes, change); });
+    const auto leased = run<std::vector<ClaimOutcome>>([&](Change& change) { return claimer_.claim(wishes, change); });
     std::vector<Settlement> all;
     for (int i = 0; i < count; ++i) {
       const LeasedTask& task = leased.at(static_cast<std::size_t>(i)).tasks.at(0);

@@ -375,7 +375,7 @@ TEST_F(LostQueueRow, ExchangeMakesTheQueueAgain) {
   calls.wishes = wishes;
   const auto done = node_.store().tasks().exchange(calls);
   ASSERT_TRUE(done.ok()) << done.error().message;
-  EXPECT_EQ(done->leased.at(0).size(), 1U);
+  EXPECT_EQ(done->leased.at(0).tasks.size(), 1U);
   EXPECT_EQ(ask("SELECT count(*) FROM place WHERE queue NOT IN (SELECT no FROM queue)"), "1") << "the one from before";
 }
 

@@ -402,8 +402,9 @@ void Transaction::note_failure(pg_result* result, Pending::Kind answered) {
   if (state == nullptr) return note_loss();
   // After an error the server skips the rest of the pipeline, COMMIT too, even if it says goodbye with it.
   if (answered != Pending::Kind::kCommit) commit_possible_ = false;
-  failure_ = Failure{.error = {code_of(state), fmt::format("PostgreSQL: {}", in_one_line(PQresultErrorMessage(result)))},
-                     .sqlstate = state};
+  failure_ =
+      Failure{.error = {code_of(state), fmt::format("PostgreSQL: {}", in_one_line(PQresultErrorMessage(result)))},
+              .sqlstate = state};
   if (answered == Pending::Kind::kSettings && state == kNoNumber) {
     failure_->error.code = ErrorCode::kUnavailable;
     failure_->lost = true;

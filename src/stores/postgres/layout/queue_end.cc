@@ -8,7 +8,7 @@ namespace {
 
 const Sql kPatience = statement("queue_end_patience");
 const Sql kLockSubmits = statement("queue_end_lock");
-const Sql kEnd = statement("queue_end");
+const Sql kEnd = statement("queue_end", Changes::kAny);
 const Sql kForgettable = statement("queue_forgettable");
 
 std::vector<int> numbers_in(const Rows& rows) {

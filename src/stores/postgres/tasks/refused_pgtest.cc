@@ -37,7 +37,7 @@ class Refused : public TestDatabase {
     const ClaimWish wish{.owner = "worker-1", .queues = {"work"}, .max = count, .token = ids_.next()};
     const auto leased = claimer_.claim({&wish, 1}).value();
     std::vector<Settlement> all;
-    for (const LeasedTask& task : leased.at(0)) {
+    for (const LeasedTask& task : leased.at(0).tasks) {
       all.push_back({.event = Event::kComplete,
                      .id = task.id,
                      .number = task.number,
