@@ -151,7 +151,7 @@ TEST_F(Nodes, EnforceRolesAndQueuesOfTokens) {
   EXPECT_EQ(two->get("/v1/tasks").status, 401);
   const NetResponse made = one->post("/v1/tokens", R"({"name":"build","role":"submit","queues":["mail.*"]})");
   ASSERT_EQ(made.status, 201) << made.body;
-  const std::string token = text_in(made.body, "token");
+  const std::string token = text_in(made.body, "secret");
   // The other node learns of the token at its next poll.
   while (two->call("GET", "/v1/queues", "", token).status == 401) pause();
   EXPECT_EQ(two->call("POST", "/v1/tasks", R"({"queue":"mail.a","spec":{}})", token).status, 201);
@@ -172,7 +172,7 @@ TEST_F(Nodes, WhatARevokedTokenHasOpenAtTheOtherNodeEnds) {
   wait_for_nodes({one.get(), two.get()}, 2);
   const NetResponse made = one->post("/v1/tokens", R"({"name":"worker","role":"work","queues":["mail"]})");
   ASSERT_EQ(made.status, 201) << made.body;
-  const std::string token = text_in(made.body, "token");
+  const std::string token = text_in(made.body, "secret");
   while (two->call("GET", "/v1/queues", "", token).status == 401) pause();
 
   const std::vector<NetHeader> headers = {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}};

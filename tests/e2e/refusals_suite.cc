@@ -37,8 +37,8 @@ TEST_P(NodeOn, RefusesAHeadThatArrivesTooLate) {
 }
 
 TEST_P(NodeOn, RequiresATokenWithPermission) {
-  const std::string admin = text_in(post("/v1/tokens", R"({"name":"a","role":"admin","queues":["*"]})").body, "token");
-  const std::string reader = text_in(post("/v1/tokens", R"({"name":"r","role":"read","queues":["*"]})").body, "token");
+  const std::string admin = text_in(post("/v1/tokens", R"({"name":"a","role":"admin","queues":["*"]})").body, "secret");
+  const std::string reader = text_in(post("/v1/tokens", R"({"name":"r","role":"read","queues":["*"]})").body, "secret");
   stop();
   start({"--http-require-token", "true"});
   EXPECT_EQ(get("/v1/tasks").status, 401);
@@ -50,7 +50,7 @@ TEST_P(NodeOn, RequiresATokenWithPermission) {
 }
 
 TEST_P(NodeOn, RateLimitsAClientAndSaysWhenToRetry) {
-  const std::string reader = text_in(post("/v1/tokens", R"({"name":"r","role":"read","queues":["*"]})").body, "token");
+  const std::string reader = text_in(post("/v1/tokens", R"({"name":"r","role":"read","queues":["*"]})").body, "secret");
   stop();
   start({"--http-rate-limit", "1", "--http-rate-burst", "2"});
   NetResponse answer;

@@ -171,7 +171,7 @@ TEST_F(WorkersPage, AuthenticatesByTokenOverTls) {
   const auto token = [this](const std::string& role, const std::string& queues) {
     Process horae({HORAE_BINARY, "token", "create", "--offline", "--json", "--store", store(), "--name", role, "--role",
                    role, "--queues", queues});
-    return text_in(horae.read_rest(), "token");
+    return text_in(horae.read_rest(), "secret");
   };
   const std::string admin = token("admin", "*");
   const std::string work = token("work", "mail");

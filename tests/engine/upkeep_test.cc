@@ -166,7 +166,7 @@ TEST_P(UpkeepLoop, RemovesOldTasksAndReportsTheirNumber) {
   const auto tasks = list_all(kInternals);
   ASSERT_THAT(tasks, SizeIs(1));
   EXPECT_EQ(tasks[0].result,
-            R"({"output":"purged 2 finished tasks\npurged 2 finished tasks\npurged 1 finished tasks\n"})");
+            R"({"output":"purged 2 finished tasks\npurged 2 finished tasks\npurged 1 finished task\n"})");
 }
 
 TEST_P(UpkeepLoop, RetriesWhenTheStoreIsAway) {

@@ -80,9 +80,9 @@ TEST_P(Settle, AHeartbeatIsAnUpdateOnlyIfItBringsSomething) {
   EXPECT_EQ(get(lease.id).updated_at, now());
 }
 
-TEST_P(Settle, ProgressIsNotPoliced) {
+TEST_P(Settle, ProgressMayFall) {
   const Lease lease = start();
-  for (const double progress : {-1.5, 0.1, 7.0, 1e-300, 0.30000000000000004}) {
+  for (const double progress : {1.0, 0.1, 1e-300, 0.30000000000000004, 0.0}) {
     Settlement beat = settlement(Event::kHeartbeat, lease);
     beat.progress = progress;
     (void)settle(beat);

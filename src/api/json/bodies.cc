@@ -105,6 +105,9 @@ Result<ClaimBody> read_claim(std::string_view body) {
 Result<Settlement> read_settlement(std::string_view json, std::string_view owner) {
   auto settlement = kSettlementFields.read(json);
   if (!settlement.ok()) return settlement;
+  if (settlement->owner.empty() && owner.empty()) {
+    return Error{ErrorCode::kMalformed, "owner: it is missing; this field is required"};
+  }
   if (settlement->owner.empty()) settlement->owner = owner;
   if (auto passed = check_settlement(*settlement); !passed.ok()) return passed.error();
   return settlement;

@@ -52,6 +52,8 @@ std::string good_body(const Route& route) {
       {"Cancel", "{}"},
       {"CancelMany", fmt::format(R"({{"ids":["{}"]}})", kNoTask)},
       {"Claim", R"({"owner":"worker-1","queues":["mail"]})"},
+      {"Exchange",
+       R"({"owner":"worker-1","claim":{"queues":["mail"],"token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ac"}})"},
       {"Settlements",
        fmt::format(R"({{"settlements":[{{"event":"release","id":"{}","attempt":1,"owner":"w"}}]}})", kNoTask)},
       {"QueueChange", R"({"paused":false})"},
@@ -70,6 +72,7 @@ std::string refused_body(const Route& route) {
       {"Cancel", R"({"reason":")" + reason + "\"}"},
       {"CancelMany", R"({"ids":[]})"},
       {"Claim", R"({"owner":"worker-1","queues":[]})"},
+      {"Exchange", R"({"owner":"worker-1"})"},
       {"Settlements", R"({"settlements":[]})"},
       {"QueueChange", R"({"ageing_rate":-1})"},
       {"ScheduleTaskRequest", R"({"command":"5s","recurring":"0s"})"},
@@ -160,6 +163,8 @@ Seen walk_usual() {
     (void)world.post("/v1/claim", fmt::format(R"({{"owner":"{}","queues":["mail"],"wait":"0s","token":"{}"}})", owner,
                                               "0190f7c2-0a1b-7c3d-8e4f-0123456789ab"));
   }
+  (void)world.post("/v1/exchange", R"({"owner":"worker-2","claim":{"queues":["mail"],)"
+                                   R"("token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab"}})");
   (void)world.call("DELETE", "/v1/queues/mail?cancel_tasks=true");
   return world.seen();
 }

@@ -186,6 +186,7 @@ std::vector<Route> worker_routes() {
        .access = Access::kWork,
        .body = "Exchange",
        .answers = {{200, "The outcomes and the tasks", "Exchanged"},
+                   {409, "Tasks of another owner are leased under this token; the settlements were made"},
                    {422, "A value is not allowed; nothing was done"},
                    {429, "Too many calls are in progress"},
                    {503, "The store is unavailable; repeat the same body"}},
