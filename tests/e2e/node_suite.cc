@@ -92,7 +92,7 @@ TEST_P(NodeOn, ExplainsRefusals) {
   EXPECT_EQ(get("/v1/tasks/00000000-0000-0000-0000-000000000001").status, 404);
   EXPECT_EQ(post("/v1/tasks", "{").status, 400);
   EXPECT_EQ(post("/v1/tasks", R"({"queue":"mail","spec":{},"priority":256})").status, 422);
-  EXPECT_EQ(post("/v1/tasks", std::string(2 << 20, ' ')).status, 413);
+  EXPECT_EQ(post("/v1/tasks", std::string(5 << 20, ' ')).status, 413);
   EXPECT_EQ(call("DELETE", "/v1/tasks").status, 405);
   const std::string id = submit(R"({"queue":"mail","spec":{}})");
   EXPECT_THAT(settle(id, 1, "worker-77", "complete"), HasSubstr("wrong_state"));
