@@ -92,7 +92,9 @@ void add_all_commands(CLI::App& app, Context& context) {
   list_verbs(app);
 }
 
-int run(const std::vector<std::string>& arguments, Context& context) {
+namespace {
+
+int run_command(const std::vector<std::string>& arguments, Context& context) {
   CLI::App app;
   add_all_commands(app, context);
   if (!arguments.empty() && arguments.front() == kCompleteWord) {
@@ -119,6 +121,17 @@ int run(const std::vector<std::string>& arguments, Context& context) {
   if (context.action) return context.action();
   context.console.err << "horae: give a command; --help lists them\n";
   return kMisused;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, Context& context) {
+  const int exit_code = run_command(arguments, context);
+  context.console.out.flush();
+  if (context.console.out || exit_code != kDone) return exit_code;
+  context.console.err
+      << "horae: the output could not be written (a full disk, or its reader is gone); the command was done\n";
+  return kFailed;
 }
 
 }  // namespace horae::cli

@@ -75,7 +75,8 @@ void add_all_commands(CLI::App& app, Context& context);
 // The man page, in roff.
 std::string manual_page(const CLI::App& app);
 
-// Runs one command line (without the name of the program) and returns the exit code. Throws no exceptions of CLI11.
+// Runs one command line (without the name of the program) and returns the exit code: kFailed also if the output cannot
+// be written. Throws no exceptions of CLI11.
 int run(const std::vector<std::string>& arguments, Context& context);
 
 }  // namespace horae::cli

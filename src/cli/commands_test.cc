@@ -354,5 +354,17 @@ TEST(CommandLine, HelpOfANounNamesItsVerbs) {
   EXPECT_THAT(terminal.type({"token", "--help"}).out, HasSubstr("Manage access tokens: create, list, revoke\n"));
 }
 
+TEST(CommandLine, FailsIfItsOutputCannotBeWritten) {
+  std::istringstream in;
+  std::ostream out(nullptr);  // each write fails
+  std::ostringstream err;
+  const SystemClock clock;
+  SeededRandom random{1};
+  Context context{.console = {.in = in, .out = out, .err = err}, .clock = clock, .random = random, .environment = {}};
+  EXPECT_EQ(run({"--version"}, context), kFailed);
+  EXPECT_THAT(err.str(), HasSubstr("the output could not be written"));
+  EXPECT_EQ(run({"task", "lst"}, context), kMisused);
+}
+
 }  // namespace
 }  // namespace horae::cli

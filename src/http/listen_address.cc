@@ -44,8 +44,8 @@ std::optional<bool> is_loopback(const std::string& address) {
 Result<void> check_one(const std::string& text, const HttpServerOptions& options) {
   const auto address = parse_listen_address(text);
   if (!address.ok()) {
-    return bad(fmt::format("http.listen {}: {}; write 127.0.0.1:3369, [::1]:3369 or https://0.0.0.0:3369", quote(text),
-                           address.error().message));
+    return bad(fmt::format("http.listen {}: {}; write 3369, 127.0.0.1:3369, [::1]:3369 or https://0.0.0.0:3369",
+                           quote(text), address.error().message));
   }
   if (wants_tls(*address, options)) {
     if (!options.tls.certificate.empty()) return {};

@@ -260,6 +260,11 @@ TEST_F(HttpsServer, DoesNotStartWithBadFilesAndSaysWhy) {
   EXPECT_THAT(start_error(given), AllOf(HasSubstr("none.crt"), HasSubstr("No such file")));
   given.tls = {.certificate = files_.certificate, .key = write_certificate(folder_.path(), "other").key};
   EXPECT_THAT(start_error(given), AllOf(HasSubstr("other.key"), HasSubstr("mismatch")));
+  const TlsOptions rsa = write_certificate(folder_.path(), "rsa", KeyKind::kRsa);
+  given.tls = {.certificate = files_.certificate, .key = rsa.key};
+  EXPECT_THAT(start_error(given), AllOf(StartsWith("key "), HasSubstr("rsa.key")));
+  given.tls = {.certificate = rsa.certificate, .key = files_.key};
+  EXPECT_THAT(start_error(given), StartsWith("key "));
   given.tls = {.certificate = files_.certificate, .key = files_.certificate};
   EXPECT_THAT(start_error(given), StartsWith("key "));
   given.tls = {.certificate = files_.certificate, .key = ""};

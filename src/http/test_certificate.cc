@@ -54,8 +54,8 @@ std::unique_ptr<std::FILE, Free> open_to_write(const std::string& path) {
 
 }  // namespace
 
-TlsOptions write_certificate(const std::string& folder, const std::string& name) {
-  const Key key(EVP_EC_gen("P-256"));
+TlsOptions write_certificate(const std::string& folder, const std::string& name, KeyKind kind) {
+  const Key key(kind == KeyKind::kEc ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048));
   const Certificate certificate = make_certificate(name, key.get());
   TlsOptions paths{.certificate = folder + "/" + name + ".crt", .key = folder + "/" + name + ".key"};
   PEM_write_X509(open_to_write(paths.certificate).get(), certificate.get());

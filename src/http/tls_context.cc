@@ -70,6 +70,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsOptions& opt
   if (SSL_CTX_use_PrivateKey_file(context.get(), options.key.c_str(), SSL_FILETYPE_PEM) != 1) {
     return bad_file("key", options.key);
   }
+  // A key of another kind, such as EC beside an RSA certificate, was taken above as that of a second certificate.
+  if (SSL_CTX_check_private_key(context.get()) != 1) return bad_file("key", options.key);
   return std::shared_ptr<const TlsContext>(new TlsContext(std::move(context)));
 }
 

@@ -58,7 +58,8 @@ Result<void> check_exists(QueueStore& queues, std::string_view queue) {
   if (std::ranges::find(list->queues, queue, &QueueInfo::name) != list->queues.end()) return {};
   Error error = no_such_queue(queue);
   error.message += fmt::format(
-      ". Check its name (`horae queue list`); to create it paused: `horae queue pause {0} --create`, or PATCH "
+      ". Check its name (`horae queue list`); to create it, paused at first: `horae queue pause {0} --create`, or "
+      "PATCH "
       "/v1/queues/{0} with {{\"paused\":true}}",
       queue);
   return error;

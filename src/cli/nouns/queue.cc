@@ -79,8 +79,9 @@ Result<int> show_settings(const Console& console, const std::string& reply) {
 Result<int> show_removal(const Console& console, const std::string& reply) {
   const auto removal = read_queue_removal(reply);
   if (!removal.ok()) return removal.error();
-  console.out << fmt::format("queue {} is deleted: {} tasks cancelled, {} finished tasks removed\n",
-                             printable(removal->name), removal->cancelled, removal->purged);
+  console.out << fmt::format(
+      "queue {} is deleted; tasks cancelled: {}; tasks removed, with those that had finished: {}\n",
+      printable(removal->name), removal->cancelled, removal->purged);
   return kDone;
 }
 

@@ -26,7 +26,7 @@ TEST_F(QueueCommands, DeleteAnEmptyQueue) {
   ASSERT_EQ(terminal_.type({"queue", "set", "mail", "--ageing-rate", "2"}).exit_code, kDone);
   const auto deleted = terminal_.type({"queue", "delete", "mail"});
   EXPECT_EQ(deleted.exit_code, kDone) << deleted.err;
-  EXPECT_EQ(deleted.out, "queue mail is deleted: 0 tasks cancelled, 0 finished tasks removed\n");
+  EXPECT_EQ(deleted.out, "queue mail is deleted; tasks cancelled: 0; tasks removed, with those that had finished: 0\n");
   EXPECT_THAT(terminal_.type({"queue", "list"}).out, HasSubstr("no queues"));
   const auto again = terminal_.type({"queue", "delete", "mail"});
   EXPECT_EQ(again.exit_code, kFailed);
@@ -39,7 +39,7 @@ TEST_F(QueueCommands, DeleteAQueueWithTasksOnlyIfTheyMayBeCancelled) {
   EXPECT_EQ(refused.exit_code, kFailed);
   EXPECT_THAT(refused.err, HasSubstr("--cancel-tasks"));
   const auto deleted = terminal_.type({"queue", "delete", "mail", "--cancel-tasks"});
-  EXPECT_EQ(deleted.out, "queue mail is deleted: 1 tasks cancelled, 1 finished tasks removed\n");
+  EXPECT_EQ(deleted.out, "queue mail is deleted; tasks cancelled: 1; tasks removed, with those that had finished: 1\n");
 }
 
 }  // namespace
