@@ -77,7 +77,7 @@ Result<MigrationReport> migrate(MigrationTarget& target, std::span<const Migrati
   if (auto locked = target.lock(); !locked.ok()) return locked.error();
   const Unlocker unlocker(target);
   // Another node may have migrated while this one waited for the lock.
-  const Result<MigrationReport> missing = plan(target, migrations);
+  Result<MigrationReport> missing = plan(target, migrations);
   if (!missing.ok()) return missing;
   return apply_all(target, *missing);
 }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -125,8 +124,10 @@ Lives::Surplus Lives::surplus_of(std::size_t rows) {
 
 std::map<std::int64_t, Lives::Trail> Lives::trails_of(const LateResultsByTask& tasks) {
   std::map<std::int64_t, Trail> trails;
-  const std::string numbers = fmt::format("[{}]", fmt::join(std::views::keys(tasks), ","));
-  trail_rows_.start(numbers);
+  std::vector<std::int64_t> numbers;
+  for (const auto& [number, results] : tasks) numbers.push_back(number);
+  const std::string list = fmt::format("[{}]", fmt::join(numbers, ","));
+  trail_rows_.start(list);
   while (trail_rows_.next()) {
     trails[trail_rows_.integer(0)].push_back({.place = trail_rows_.integer(1),
                                               .kind = static_cast<HistoryKind>(trail_rows_.small(2)),

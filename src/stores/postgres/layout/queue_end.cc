@@ -37,7 +37,7 @@ Result<std::vector<int>> end_queues(Pool& pool, const std::vector<int>& queues, 
 }
 
 Result<std::vector<int>> forget_queues(Pool& pool, std::size_t max) {
-  const auto forgettable = pool.look<std::vector<int>>([&](Transaction& transaction) -> Result<std::vector<int>> {
+  auto forgettable = pool.look<std::vector<int>>([&](Transaction& transaction) -> Result<std::vector<int>> {
     const std::size_t found = transaction.send(kForgettable, Params::of(kQueueMemory, static_cast<std::int64_t>(max)));
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     return numbers_in(transaction.rows(found));

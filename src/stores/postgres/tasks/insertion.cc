@@ -82,12 +82,13 @@ void Insertion::begin_here() {
     params.add(static_cast<std::int16_t>(task.priority)).add(attempts_limit(task)).add(task.recurring);
   };
   const auto has_time = [](const auto& range) { return range.first->submission->task.run_at.has_value(); };
-  const auto timed = std::ranges::stable_partition(ranges, std::not_fn(has_time));
-  ready_ = kMakeReady.send(transaction_, std::span(ranges.begin(), timed.begin()), write);
-  timed_ = kMakeReadyOrScheduled.send(transaction_, timed, [&](const auto& range, Params& params) {
-    write(range, params);
-    params.add(range.first->submission->task.run_at);
-  });
+  const auto first_timed = std::stable_partition(ranges.begin(), ranges.end(), std::not_fn(has_time));
+  ready_ = kMakeReady.send(transaction_, std::span(ranges.begin(), first_timed), write);
+  timed_ = kMakeReadyOrScheduled.send(transaction_, std::span(first_timed, ranges.end()),
+                                      [&](const auto& range, Params& params) {
+                                        write(range, params);
+                                        params.add(range.first->submission->task.run_at);
+                                      });
 }
 
 Result<void> Insertion::check() const {

@@ -27,7 +27,9 @@ class DatabaseLock {
   static Result<DatabaseLock> take(const std::string& path);
 
   DatabaseLock(DatabaseLock&& other) noexcept
-      : beside_(std::move(other.beside_)), file_(other.file_), descriptor_(std::exchange(other.descriptor_, -1)) {}
+      : beside_(std::move(other.beside_)),
+        file_(std::move(other.file_)),
+        descriptor_(std::exchange(other.descriptor_, -1)) {}
   DatabaseLock& operator=(DatabaseLock&&) = delete;
   ~DatabaseLock();
 
