@@ -11,7 +11,7 @@
 
 namespace horae {
 
-// How many unknown tokens one address may send: so many at once, and as many again in each second.
+// The limit of unknown tokens from one address: a burst of this many, refilled at the same number a second.
 inline constexpr int kMissesPerSecond = 100;
 
 // Counts the unknown tokens of each address. Beyond the limit, calls of that address with a token are to be refused
