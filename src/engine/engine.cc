@@ -45,6 +45,7 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
                    .meter = meter},
                   owner, log, signals(), options.dispatcher),
       promoter_(store.tasks(), log, options.promoter),
+      schedules_(store.schedules(), ids_, system_zones(), log, options.schedules, meter),
       monitor_(store.tasks(), log, options.monitor),
       notifier_(
           owner, log, [this] { wakers_.notifier.wake(); }, options.notifier),
@@ -62,6 +63,7 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
   runner_.add(claimer_, wakers_.claimer);
   runner_.add(monitor_, wakers_.monitor);
   runner_.add(promoter_, wakers_.promoter);
+  runner_.add(schedules_, wakers_.schedules);
   runner_.add(poller_, wakers_.poller);
 }
 
@@ -80,7 +82,11 @@ DispatcherSignals Engine::signals() {
 ClusterPollerSignals Engine::poller_signals() {
   return {.awaited = [this] { return claimer_.take_awaited(); },
           .is_deaf = [this] { return is_deaf(); },
-          .due = [this] { wakers_.promoter.wake(); },
+          .due =
+              [this] {
+                wakers_.promoter.wake();
+                wakers_.schedules.wake();
+              },
           .ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
           .ticked =
               [this](const Tick& tick, MonotonicTime now) {
@@ -131,7 +137,10 @@ void Engine::on_changes(std::span<const Change> changes) {
 
 void Engine::wake(const WakeUps& wake_ups) {
   if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
-  if (wake_ups.scheduled) wakers_.promoter.wake();
+  if (wake_ups.scheduled) {
+    wakers_.promoter.wake();
+    wakers_.schedules.wake();
+  }
   if (wake_ups.cancelled) wakers_.heartbeats.wake();
   if (wake_ups.control) dispatcher_.on_closed();
   if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();

@@ -12,7 +12,7 @@ namespace horae {
 struct WakeUps {
   std::vector<std::string> ready;  // queues that got ready tasks or give tasks again, without repetition
   bool ready_anywhere = false;     // the same, in queues that the change does not name
-  bool scheduled = false;          // tasks wait for their time
+  bool scheduled = false;          // tasks, or schedules, wait for their time
   bool cancelled = false;          // tasks were cancelled that may run on some node
   bool control = false;            // a queue was paused or resumed, or the scheduler stopped or started
 
