@@ -143,7 +143,7 @@ bool is_method(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-// libcurl changes these methods as a redirect asks (303: GET); it cannot change one that it was told word by word.
+// libcurl changes these methods as a redirect asks (303: GET); not one that is set by CUSTOMREQUEST.
 bool can_be_redirected(const NetRequest& request) {
   return request.method == "POST" || (request.body.empty() && (request.method == "GET" || request.method == "HEAD"));
 }
