@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "kafka/kafka_kafkatest.h"
+#include "tests/support/kafka_world.h"
 
 namespace horae::testing {
 namespace {

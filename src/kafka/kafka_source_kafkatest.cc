@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kafka/kafka_kafkatest.h"
+#include "tests/support/kafka_world.h"
 
 namespace horae::testing {
 namespace {

@@ -1,4 +1,4 @@
-// What the tests of this folder with a real broker share. Private to the folder.
+// Sources and sinks on the shared broker, for the tests of src/kafka.
 #pragma once
 
 #include <gmock/gmock.h>
