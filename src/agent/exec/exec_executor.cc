@@ -81,7 +81,7 @@ Result<std::unique_ptr<ExecRun>> ExecExecutor::begin(ExecSpec spec, const Leased
                          .folder = spec.folder.empty() ? folder->path() : spec.folder,
                          .user = rules_.user(),
                          .limits = spec.limits};
-  for (const auto& [name, value] : environment) request.environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment) request.environment.push_back(fmt::format("{}={}", name, value));
   const auto input = make_memory_file(spec.input);
   if (!input.ok()) return input.error();
   auto process = starter_.start(request, *input);

@@ -46,7 +46,7 @@ Result<std::string> find_program(const std::string& name, std::string_view path)
     return Error{ErrorCode::kMalformed, fmt::format("{}: give an absolute path, or a name in PATH", quote(name))};
   }
   for (const std::string& folder : split(path, ':')) {
-    std::string candidate = folder + "/" + name;
+    std::string candidate = fmt::format("{}/{}", folder, name);
     if (folder.starts_with('/') && is_program(candidate)) return candidate;
   }
   return Error{ErrorCode::kMalformed, fmt::format("{} is not found in PATH ({})", quote(name), path)};
