@@ -135,7 +135,8 @@ bool is_repeatable(const Wanted& wanted) {
 int run_fixed(const Wanted& wanted) {
   const bool is_same = is_repeatable(wanted);
   const std::uint64_t worlds = wanted.seeds * (wanted.world.empty() ? 2 : 1);
-  const int failed = run_seeds(wanted, wanted.from, [&](const Totals& totals, Duration) { return totals.worlds >= worlds; });
+  const int failed =
+      run_seeds(wanted, wanted.from, [&](const Totals& totals, Duration) { return totals.worlds >= worlds; });
   return is_same ? failed : 1;
 }
 

@@ -7,7 +7,7 @@
 namespace horae::sim {
 namespace {
 
-constexpr Duration kTick = std::chrono::milliseconds(20);
+constexpr std::chrono::microseconds kTick = std::chrono::milliseconds(20);
 constexpr Duration kCommitInterval = std::chrono::milliseconds(200);
 constexpr Duration kPatience = std::chrono::seconds(2);  // in a revoke, for the records that were taken
 constexpr std::size_t kFetchedAhead = 50;                // of each partition
@@ -18,7 +18,8 @@ constexpr std::size_t kFetchedAhead = 50;                // of each partition
 
 RecordPlace Broker::next_place() {
   const auto partition = static_cast<std::size_t>(world_.chance.between(0, plan_.partitions - 1));
-  return {.partition = static_cast<std::int32_t>(partition), .offset = static_cast<std::int64_t>(logs_[partition].size())};
+  return {.partition = static_cast<std::int32_t>(partition),
+          .offset = static_cast<std::int64_t>(logs_[partition].size())};
 }
 
 void Broker::append(SourceRecord record) {
@@ -120,7 +121,8 @@ void Broker::assign() {
 
 void Broker::commit(const BrokerSource& source, std::int32_t partition, std::uint64_t assignment, std::int64_t offset) {
   const auto owner = owners_.find(partition);
-  const bool is_owner = owner != owners_.end() && owner->second.source == &source && owner->second.assignment == assignment;
+  const bool is_owner =
+      owner != owners_.end() && owner->second.source == &source && owner->second.assignment == assignment;
   if (!is_owner || is_down_) return;
   committed_[partition] = offset;
   ledger_.committed(partition, offset);
@@ -248,7 +250,8 @@ bool BrokerSource::is_assigned(const RecordDone& record) const {
 // ---- The producer ----
 
 BrokerSink::BrokerSink(World& world, Broker& broker, DelayLedger& ledger, const DelayPlan& plan,
-                       std::shared_ptr<Process> process, const Uuid& node, bool is_for_letters, std::function<void()> wake)
+                       std::shared_ptr<Process> process, const Uuid& node, bool is_for_letters,
+                       std::function<void()> wake)
     : world_(world),
       broker_(broker),
       ledger_(ledger),
@@ -285,7 +288,8 @@ void BrokerSink::plan_attempt(std::uint64_t ticket, Duration delay) {
 void BrokerSink::attempt(std::uint64_t ticket) {
   if (process_->paused_until() > world_.now()) return plan_attempt(ticket, process_->paused_until() - world_.now());
   Open& open = open_.at(ticket);
-  if (world_.now() >= open.give_up_at) return report(ticket, open.was_tried ? PublishEnd::kUnknown : PublishEnd::kFailed);
+  if (world_.now() >= open.give_up_at)
+    return report(ticket, open.was_tried ? PublishEnd::kUnknown : PublishEnd::kFailed);
   const Duration again = world_.chance.between(std::chrono::milliseconds(100), std::chrono::milliseconds(300));
   if (broker_.is_down()) return plan_attempt(ticket, again);
   if (!is_for_letters_ && refuses(number_in(open.message.headers))) return report(ticket, PublishEnd::kRefused);
@@ -315,7 +319,8 @@ void BrokerSink::append(Open& open) {
 
 void BrokerSink::report(std::uint64_t ticket, PublishEnd end) {
   const auto open = open_.extract(ticket);
-  if (end == PublishEnd::kUnknown && !is_for_letters_) ledger_.may_be_published(number_in(open.mapped().message.headers));
+  if (end == PublishEnd::kUnknown && !is_for_letters_)
+    ledger_.may_be_published(number_in(open.mapped().message.headers));
   reports_.push_back({.ticket = ticket, .end = end, .reason = end == PublishEnd::kPublished ? "" : "as simulated"});
   wake_();
 }

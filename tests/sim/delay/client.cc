@@ -59,7 +59,8 @@ void DelayClient::send(const std::string& id, Duration delay, MessageKind kind) 
   const MessageNumber number = ++last_;
   const Instant deadline = world_.now() + std::chrono::floor<std::chrono::microseconds>(delay);
   Content content = content_of(number);
-  SourceRecord record{.place = broker_.next_place(), .key = content.key, .value = content.value, .headers = content.headers};
+  SourceRecord record{
+      .place = broker_.next_place(), .key = content.key, .value = content.value, .headers = content.headers};
   record.headers.insert(record.headers.begin(), {std::string(kDeadlineHeader), format_instant(deadline)});
   if (kind != MessageKind::kBad) record.headers.push_back({std::string(kMessageIdHeader), id});
   if (kind == MessageKind::kRefused) refused_.insert(number);
@@ -71,9 +72,10 @@ void DelayClient::put(const std::string& id, Duration delay) {
   const MessageNumber number = ++last_;
   const Instant deadline = world_.now() + std::chrono::floor<std::chrono::microseconds>(delay);
   Content content = content_of(number);
-  auto message = std::make_shared<NewMessage>(
-      NewMessage{.message = {.id = id, .deadline = deadline, .key = content.key, .value = content.value, .headers = content.headers},
-                 .place = std::nullopt});
+  auto message = std::make_shared<NewMessage>(NewMessage{
+      .message =
+          {.id = id, .deadline = deadline, .key = content.key, .value = content.value, .headers = content.headers},
+      .place = std::nullopt});
   ledger_.sent(number, id, deadline, MessageKind::kGood, std::nullopt);
   ++open_puts_;
   try_put(message, number);
@@ -86,7 +88,8 @@ void DelayClient::try_put(const std::shared_ptr<NewMessage>& message, MessageNum
     return;
   }
   ledger_.may_be_published(number);  // it is put again, perhaps after it was published
-  world_.events.after(world_.chance.around(std::chrono::milliseconds(200)), [this, message, number] { try_put(message, number); });
+  world_.events.after(world_.chance.around(std::chrono::milliseconds(200)),
+                      [this, message, number] { try_put(message, number); });
 }
 
 void DelayClient::meddle() {
@@ -106,7 +109,8 @@ void DelayClient::receive(const Publication& message) {
   const auto rearm = rearms_.find(message.id);
   if (rearm == rearms_.end() || is_stopped_) return;
   if (--rearm->second == 0) rearms_.erase(rearm);
-  const Duration delay = world_.chance.happens(0.3) ? Duration(-std::chrono::seconds(1)) : world_.chance.between({}, plan_.longest_delay);
+  const Duration delay =
+      world_.chance.happens(0.3) ? Duration(-std::chrono::seconds(1)) : world_.chance.between({}, plan_.longest_delay);
   world_.events.after(world_.chance.around(std::chrono::milliseconds(3)), [this, id = message.id, delay] {
     if (!is_stopped_) send(id, delay, MessageKind::kGood);
   });

@@ -21,7 +21,8 @@ Content content_of(MessageNumber number) {
   if (number % 3 != 0) content.key = fmt::format("key {}", number % 10);
   if (number % 7 == 1) content.value = "";
   if (number % 7 > 1) content.value = fmt::format("value {} ", number) + "\0\xFF"s;
-  content.headers = {{std::string(kNumberHeader), std::to_string(number)}, {"repeated", "1"}, {"repeated", std::nullopt}};
+  content.headers = {
+      {std::string(kNumberHeader), std::to_string(number)}, {"repeated", "1"}, {"repeated", std::nullopt}};
   if (number % 2 == 0) content.headers.push_back({"", "\0"s});
   return content;
 }
@@ -69,7 +70,8 @@ void DelayLedger::handed_over(MessageNumber number, const Uuid& node) {
   const Row* row = find(life.id);
   const bool is_held = row != nullptr && row->number == number && row->readying && row->readying->readied_by == node;
   if (!is_held && life.is_ignored) violate("ignored", number, "is a repetition, and is published");
-  if (!is_held && !life.is_late && !life.is_ignored) violate("stale", number, "is published by a node that does not hold it");
+  if (!is_held && !life.is_late && !life.is_ignored)
+    violate("stale", number, "is published by a node that does not hold it");
 }
 
 void DelayLedger::published(MessageNumber number, const Publication& message) {
@@ -82,7 +84,8 @@ void DelayLedger::published(MessageNumber number, const Publication& message) {
   world_.note(fmt::format("published message {} as {}", number, life.id));
   if (life.is_cancelled && life.taken <= 1) violate("cancelled", number, "was cancelled, and is published");
   if (life.published > 1 + life.causes) violate("duplicate", number, "is published again without a cause");
-  if (life.published > 1 && is_calm() && life.sent_at > phase_since_) violate("duplicate", number, "is published twice in calm");
+  if (life.published > 1 && is_calm() && life.sent_at > phase_since_)
+    violate("duplicate", number, "is published twice in calm");
   if (!life.published_at) {
     life.published_at = world_.now();
     const Instant since = std::max(life.due, life.sent_at);
@@ -167,7 +170,8 @@ void DelayLedger::judge_repetition(const NewMessage& message, std::size_t index,
 
 bool DelayLedger::compare(const Row* row, const Readying& readying, std::string_view what) {
   if (row != nullptr && row->readying == readying) return true;
-  violate("compare", row == nullptr ? -1 : row->number, fmt::format("is {} for a readying that is not the present one", what));
+  violate("compare", row == nullptr ? -1 : row->number,
+          fmt::format("is {} for a readying that is not the present one", what));
   return false;
 }
 
@@ -176,7 +180,8 @@ void DelayLedger::remove(const Readying& fired) {
   compare(row, fired, "removed");
   if (row == nullptr) return;
   const Life& life = lives_.at(row->number);
-  if (life.published == 0 && !life.is_dead_lettered) violate("removed", row->number, "is removed before it was published");
+  if (life.published == 0 && !life.is_dead_lettered)
+    violate("removed", row->number, "is removed before it was published");
   rows_.erase(fired.id);
 }
 
@@ -206,9 +211,11 @@ void DelayLedger::reset(std::span<const Readying> stuck, const std::vector<bool>
     compare(row, stuck[i], "reset");
     if (row == nullptr) continue;
     Life& life = lives_.at(row->number);
-    const Instant fires_at = row->due - std::chrono::ceil<std::chrono::microseconds>(longest_advance() + kClockTolerance);
+    const Instant fires_at =
+        row->due - std::chrono::ceil<std::chrono::microseconds>(longest_advance() + kClockTolerance);
     const Instant since = row->readying ? std::max(row->readying->readied_at, fires_at) : fires_at;
-    if (world_.now() - since < plan_.relay.hold_time) violate("hold", row->number, "is taken over before its hold time is over");
+    if (world_.now() - since < plan_.relay.hold_time)
+      violate("hold", row->number, "is taken over before its hold time is over");
     if (phase_ == Phase::Kind::kFlaky || is_calm()) {
       violate("takeover", row->number, "is taken over while all nodes live");
     }
@@ -252,7 +259,8 @@ void DelayLedger::end(const std::vector<std::int64_t>& ends_of_partitions) {
   for (const auto& [number, life] : lives_) {
     const bool is_bad = life.kind == MessageKind::kBad;
     const bool is_fine = life.published > 0 || life.is_cancelled || life.is_ignored || life.is_dead_lettered;
-    if (!is_fine && !(is_bad && !plan_.has_dead_letters)) violate("lost", number, fmt::format("as {}, is never published", life.id));
+    if (!is_fine && !(is_bad && !plan_.has_dead_letters))
+      violate("lost", number, fmt::format("as {}, is never published", life.id));
     if (is_bad && life.published > 0) violate("lost", number, "is no message, and is published");
   }
   for (const auto& [id, row] : rows_) violate("left", row.number, fmt::format("{} is still in the store", id));

@@ -56,7 +56,8 @@ class DelayLedger {
   void enter(Phase::Kind phase);
 
   // ---- The client ----
-  void sent(MessageNumber number, const std::string& id, Instant deadline, MessageKind kind, std::optional<RecordPlace> place);
+  void sent(MessageNumber number, const std::string& id, Instant deadline, MessageKind kind,
+            std::optional<RecordPlace> place);
 
   // ---- The broker ----
   void taken(const RecordPlace& place);

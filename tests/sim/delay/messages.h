@@ -11,7 +11,8 @@ namespace horae::sim {
 
 class RecordedMessages final : public MessageStore {
  public:
-  RecordedMessages(World& world, DelayLedger& ledger) : world_(world), ledger_(ledger), messages_(world.store->messages()) {}
+  RecordedMessages(World& world, DelayLedger& ledger)
+      : world_(world), ledger_(ledger), messages_(world.store->messages()) {}
 
   Result<EnqueueOutcome> enqueue(const EnqueueWish& wish) override;
   Result<TurnOutcome> turn(const TurnWish& wish) override;

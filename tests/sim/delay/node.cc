@@ -29,7 +29,11 @@ class ReadClock final : public Clock {
 class RelayLife final : public StoreLink::Caller, public Process, public std::enable_shared_from_this<RelayLife> {
  public:
   explicit RelayLife(RelayNode& node)
-      : node_(node), world_(node.world_), link_(world_, *this), clock_(world_, node.clock_), messages_(world_, node.ledger_, link_) {}
+      : node_(node),
+        world_(node.world_),
+        link_(world_, *this),
+        clock_(world_, node.clock_),
+        messages_(world_, node.ledger_, link_) {}
 
   void begin() {
     const Uuid id = world_.ids.next();
@@ -40,11 +44,13 @@ class RelayLife final : public StoreLink::Caller, public Process, public std::en
     const auto self = std::static_pointer_cast<Process>(shared_from_this());
     const auto weak = std::shared_ptr<Process>(self.get(), [](Process*) {});  // the life owns the ends
     auto source = std::make_unique<BrokerSource>(world_, node_.broker_, node_.ledger_, weak, wakes.intake);
-    auto output = std::make_unique<BrokerSink>(world_, node_.broker_, node_.ledger_, node_.plan_, weak, id, false, wakes.firing);
+    auto output =
+        std::make_unique<BrokerSink>(world_, node_.broker_, node_.ledger_, node_.plan_, weak, id, false, wakes.firing);
     output->refuses = [this](MessageNumber number) { return node_.refuses(number); };
     std::unique_ptr<BrokerSink> letters;
     if (node_.plan_.has_dead_letters) {
-      letters = std::make_unique<BrokerSink>(world_, node_.broker_, node_.ledger_, node_.plan_, weak, id, true, wakes.firing);
+      letters =
+          std::make_unique<BrokerSink>(world_, node_.broker_, node_.ledger_, node_.plan_, weak, id, true, wakes.firing);
     }
     source_ = source.get();
     relay_ = std::make_unique<Relay>(RelayWorld{.store = messages_,
@@ -53,11 +59,12 @@ class RelayLife final : public StoreLink::Caller, public Process, public std::en
                                                 .log = world_.log(),
                                                 .meter = no_meter(),
                                                 .node = id},
-                                     node_.plan_.relay, RelayEnds{std::move(source), std::move(output), std::move(letters)},
-                                     wakes);
+                                     node_.plan_.relay,
+                                     RelayEnds{std::move(source), std::move(output), std::move(letters)}, wakes);
     source_->is_behind = [this] { return relay_->status().is_behind; };
     messages_.on_enqueue = [this](const RecordPlace& place) {
-      if (!source_->has(place.partition)) node_.ledger_.violate("revoked", -1, "a record of a lost partition is stored");
+      if (!source_->has(place.partition))
+        node_.ledger_.violate("revoked", -1, "a record of a lost partition is stored");
     };
     look_.add(*relay_);
     const Relay::Loops loops = relay_->loops();

@@ -115,7 +115,8 @@ class DelayRun {
   RelayNode& any_node() { return *world_.chance.one_of(nodes_); }
   Duration a_while() {
     const Duration hold = plan_.relay.hold_time;
-    return world_.chance.happens(0.5) ? world_.chance.between(hold / 20, hold / 2) : world_.chance.between(hold / 2, hold * 3);
+    return world_.chance.happens(0.5) ? world_.chance.between(hold / 20, hold / 2)
+                                      : world_.chance.between(hold / 2, hold * 3);
   }
 
   const DelayPlan plan_;
