@@ -87,7 +87,6 @@ void DelayClient::try_put(const std::shared_ptr<NewMessage>& message, MessageNum
     --open_puts_;
     return;
   }
-  ledger_.may_be_published(number);  // it is put again, perhaps after it was published
   world_.events.after(world_.chance.around(std::chrono::milliseconds(200)),
                       [this, message, number] { try_put(message, number); });
 }

@@ -59,8 +59,10 @@ void DelayLedger::sent(MessageNumber number, const std::string& id, Instant dead
 
 void DelayLedger::taken(const RecordPlace& place) {
   Life& life = lives_.at(places_.at(place));
-  if (++life.taken > 1) ++life.causes;
   life.is_ignored = false;
+  if (++life.taken == 1) return;
+  ++life.causes;
+  life.may_come_again = true;
 }
 
 void DelayLedger::handed_over(MessageNumber number, const Uuid& node) {
@@ -82,7 +84,7 @@ void DelayLedger::published(MessageNumber number, const Publication& message) {
   }
   ++life.published;
   world_.note(fmt::format("published message {} as {}", number, life.id));
-  if (life.is_cancelled && life.taken <= 1) violate("cancelled", number, "was cancelled, and is published");
+  if (life.is_cancelled && !life.may_come_again) violate("cancelled", number, "was cancelled, and is published");
   if (life.published > 1 + life.causes) violate("duplicate", number, "is published again without a cause");
   if (life.published > 1 && is_calm() && life.sent_at > phase_since_)
     violate("duplicate", number, "is published twice in calm");
@@ -96,6 +98,12 @@ void DelayLedger::published(MessageNumber number, const Publication& message) {
 }
 
 void DelayLedger::may_be_published(MessageNumber number) { ++lives_.at(number).causes; }
+
+void DelayLedger::may_be_stored(MessageNumber number) {
+  Life& life = lives_.at(number);
+  ++life.causes;
+  life.may_come_again = true;
+}
 
 void DelayLedger::dead_lettered(MessageNumber number) {
   Life& life = lives_.at(number);

@@ -64,6 +64,7 @@ class DelayLedger {
   void handed_over(MessageNumber number, const Uuid& node);
   void published(MessageNumber number, const Publication& message);
   void may_be_published(MessageNumber number);  // reported so
+  void may_be_stored(MessageNumber number);     // the answer of the store was lost, so it is stored again
   void dead_lettered(MessageNumber number);
   void committed(std::int32_t partition, std::int64_t offset);
 
@@ -98,8 +99,9 @@ class DelayLedger {
     int published = 0;
     int causes = 0;  // of duplicates
     int taken = 0;
-    bool is_done = false;  // durable in the store, published, dead-lettered, a repetition
-    bool is_late = false;  // the store said so last
+    bool may_come_again = false;  // its record is read or stored again
+    bool is_done = false;         // durable in the store, published, dead-lettered, a repetition
+    bool is_late = false;         // the store said so last
     bool is_ignored = false;
     bool is_cancelled = false;
     bool is_dead_lettered = false;

@@ -41,7 +41,8 @@ class RecordedMessages final : public MessageStore {
 
 class FaultyMessages final : public MessageStore {
  public:
-  FaultyMessages(World& world, DelayLedger& ledger, StoreLink& link) : link_(link), messages_(world, ledger) {}
+  FaultyMessages(World& world, DelayLedger& ledger, StoreLink& link)
+      : link_(link), ledger_(ledger), messages_(world, ledger) {}
 
   // Called with each record's place before an enqueue.
   std::function<void(const RecordPlace&)> on_enqueue = [](const RecordPlace&) {};
@@ -50,7 +51,12 @@ class FaultyMessages final : public MessageStore {
     for (const NewMessage& each : wish.messages) {
       if (each.place) on_enqueue(*each.place);
     }
-    return link_.call([&] { return messages_.enqueue(wish); });
+    auto outcome = link_.call([&] { return messages_.enqueue(wish); });
+    // It is repeated, perhaps after what it stored was published and removed.
+    if (!outcome.ok()) {
+      for (const NewMessage& each : wish.messages) ledger_.may_be_stored(number_in(each.message.headers));
+    }
+    return outcome;
   }
   Result<TurnOutcome> turn(const TurnWish& wish) override {
     return link_.call([&] { return messages_.turn(wish); });
@@ -86,6 +92,7 @@ class FaultyMessages final : public MessageStore {
 
  private:
   StoreLink& link_;
+  DelayLedger& ledger_;
   RecordedMessages messages_;
 };
 
