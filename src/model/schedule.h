@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "base/zone.h"
+#include "base/zone/zone.h"
 #include "model/fires.h"
 #include "model/task.h"
 

@@ -7,7 +7,7 @@
 
 #include "api/json/fields.h"
 #include "base/result.h"
-#include "base/zone.h"
+#include "base/zone/zone.h"
 #include "model/schedule.h"
 #include "store/schedule_store.h"
 

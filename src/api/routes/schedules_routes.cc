@@ -210,7 +210,7 @@ void preview_schedule(Api& api, const CallPtr& call) {
 void preview_new_schedule(Api& api, const CallPtr& call) {
   const auto count = read_count(*call, "count", kDefaultPreview);
   if (!count.ok()) return call->fail(count.error());
-  const auto schedule = read_schedule("preview", call->request.body, system_zones());
+  const auto schedule = read_schedule(call->arguments[0], call->request.body, system_zones());
   if (!schedule.ok()) return call->fail(schedule.error());
   answer_preview(*call, *schedule, api.parts().clock.wall_now(), *count);
 }
@@ -259,10 +259,10 @@ std::vector<Route> fire_routes() {
        .answers = {{200, "The fires", "FirePreview"}, {404, "There is no such schedule"}, {503, kAway}},
        .handle = preview_schedule},
       {.method = "POST",
-       .pattern = "/v1/schedules/preview",
+       .pattern = "/v1/schedules/{schedule}/preview",
        .name = "preview_new_schedule",
        .tag = "schedules",
-       .summary = "The next fires of a schedule that is not stored",
+       .summary = "The next fires of a definition, which need not be stored",
        .access = Access::kRead,
        .body = "NewSchedule",
        .parameters = {count},

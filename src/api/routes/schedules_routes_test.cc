@@ -116,11 +116,11 @@ TEST(ScheduleRoutes, ATriggerSubmitsATaskNow) {
 
 TEST(ScheduleRoutes, APreviewNeedsNoStoredSchedule) {
   ApiWorld world;
-  const auto shown = world.post("/v1/schedules/preview?count=3", kOften);
+  const auto shown = world.post("/v1/schedules/nightly/preview?count=3", kOften);
   ASSERT_EQ(shown.status, 200) << shown.body;
   EXPECT_EQ(text_of(shown.body, "words"), "every 1m30s from 1970-01-01T00:00:00Z");
   EXPECT_THAT(items_of(shown.body, "fires"), SizeIs(3));
-  EXPECT_EQ(world.get("/v1/schedules/preview").status, 404);
+  EXPECT_EQ(world.get("/v1/schedules/nightly").status, 404);
   (void)put(world, kOften);
   EXPECT_THAT(items_of(world.get("/v1/schedules/nightly/preview").body, "fires"), SizeIs(10));
   EXPECT_EQ(world.get("/v1/schedules/nightly/preview?count=1001").status, 400);

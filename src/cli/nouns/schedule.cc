@@ -188,7 +188,7 @@ int run_preview(const Context& context, const ScheduleFlags& flags) {
   if (!body.ok()) return misuse(context, "schedule preview", flags.client, body.error());
   return run_call(
       context, "schedule preview", flags.client,
-      [&](NodeClient& node) { return in_flags(node.post("/v1/schedules/preview" + count, *body), kFlags); },
+      [&](NodeClient& node) { return in_flags(node.post(path_of(flags, "/preview" + count), *body), kFlags); },
       show_preview);
 }
 
