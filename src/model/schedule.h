@@ -142,6 +142,11 @@ struct NewSchedule {
   ScheduleRules rules;
   bool paused = false;
 
+  // The token on whose account a fire makes the queue of its task, if that does not exist, and how many queues it may
+  // make. Nothing: on nobody's.
+  std::optional<std::string> maker = std::nullopt;
+  std::int64_t maker_queues = 0;
+
   friend bool operator==(const NewSchedule&, const NewSchedule&) = default;
 };
 

@@ -260,7 +260,9 @@ TEST(ScheduleText, ReadsBackAsItWasWritten) {
                 .overlap = OverlapRule::kCancelPrevious,
                 .starts = noon(),
                 .ends = noon(1h)},
-      .paused = true};
+      .paused = true,
+      .maker = "t-1",
+      .maker_queues = 7};
   EXPECT_EQ(schedule_of("a", true, to_text(full)).value(), full);
 }
 

@@ -16,6 +16,7 @@ namespace horae {
 namespace {
 
 static_assert(member_count<ScheduleRules>() == 13, "a new member is also written and read here");
+static_assert(member_count<NewSchedule>() == 6, "a new member is also written and read here");
 static_assert(member_count<NewTask>() == 9, "a new member is also written and read here");
 
 using Names = std::array<std::string_view, 3>;
@@ -73,6 +74,8 @@ const std::map<std::string_view, Reader>& readers() {
       {"overlap", [](S& s, V v) { return take_rule(s.rules.overlap, v); }},
       {"starts", [](S& s, V v) { return take(s.rules.starts, parse_instant(v)); }},
       {"ends", [](S& s, V v) { return take(s.rules.ends, parse_instant(v)); }},
+      {"maker", [](S& s, V v) { return s.maker = std::string(v), true; }},
+      {"maker_queues", [](S& s, V v) { return read_number(v, s.maker_queues); }},
       {"queue", [](S& s, V v) { return s.task.queue = std::string(v), true; }},
       {"priority", [](S& s, V v) { return read_number(v, s.task.priority); }},
       {"max_attempts", [](S& s, V v) { return read_number(v, s.task.max_attempts); }},
@@ -117,6 +120,10 @@ std::string to_text(const NewSchedule& schedule) {
   line("overlap", to_string(rules.overlap));
   if (rules.starts) line("starts", format_instant(*rules.starts));
   if (rules.ends) line("ends", format_instant(*rules.ends));
+  if (schedule.maker) {
+    line("maker", *schedule.maker);
+    line("maker_queues", schedule.maker_queues);
+  }
   const NewTask& task = schedule.task;
   line("queue", task.queue);
   line("priority", task.priority);

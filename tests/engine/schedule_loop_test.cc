@@ -108,6 +108,27 @@ TEST_P(ScheduleLoops, OneThatCannotBeReadDoesNotKeepTheOthersFromFiring) {
   EXPECT_THAT(fires(), SizeIs(1));
 }
 
+// A token must not make more queues by schedules than by its own submissions.
+TEST_P(ScheduleLoops, AFireMakesAQueueOnTheAccountOfTheTokenThatDefinedTheSchedule) {
+  ScheduleLoop loop = this->loop();
+  for (const char* name : {"a", "b", "c"}) {
+    NewSchedule made = each_ten_seconds(name);
+    made.task.queue = std::string("queue-") + name;
+    made.maker = "t-1";
+    made.maker_queues = 2;
+    put(made);
+  }
+  loop.run_once(node_now());
+  pass_to_fire();
+  loop.run_once(node_now());
+  int skipped = 0;
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_THAT(fires(name), SizeIs(1));
+    if (fires(name)[0].skipped == SkipReason::kQueueLimit) ++skipped;
+  }
+  EXPECT_EQ(skipped, 1);
+}
+
 // The clock of the node runs on; that of the store steps back.
 TEST_P(ScheduleLoops, NothingFiresTwiceAfterTheClockStepsBack) {
   ScheduleLoop loop = this->loop();

@@ -68,7 +68,7 @@ Result<PutOutcome> ModelScheduleStore::put(const NewSchedule& schedule, const Uu
   made.version = version;
   made.updated_at = now;
   made.handled_until = std::max(made.handled_until, now);
-  made.next_at = schedule.paused ? std::nullopt : std::optional(now);
+  made.next_at = schedule.paused ? std::nullopt : std::optional(made.handled_until);
   made.tzdata = "";
   return PutOutcome{old ? PutOutcome::Kind::kChanged : PutOutcome::Kind::kCreated, made};
 }
@@ -120,8 +120,9 @@ Result<std::size_t> ModelScheduleStore::recompute(std::string_view tzdata) {
   std::size_t count = 0;
   for (auto& [name, held] : model_.schedules) {
     Schedule& schedule = held.schedule;
-    if (!schedule.next_at || *schedule.next_at <= model_.now() || schedule.tzdata >= tzdata) continue;
-    schedule.next_at = model_.now();
+    const Instant soonest = std::max(schedule.handled_until, model_.now());
+    if (!schedule.next_at || *schedule.next_at <= soonest || schedule.tzdata >= tzdata) continue;
+    schedule.next_at = soonest;
     ++count;
   }
   return count;

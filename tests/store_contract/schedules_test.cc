@@ -366,6 +366,17 @@ TEST_P(Schedules, RecordsOfFiresAreKeptForTheRetentionOfTheQueue) {
   EXPECT_THAT(fires(), SizeIs(2));
 }
 
+// It is due when the clock is again where it was: before, no step could be taken.
+TEST_P(Schedules, AChangeAfterTheClockHasSteppedBackIsDueWhenTheClockIsThereAgain) {
+  const Instant before = put(each_minute()).handled_until;
+  step_clock(-30s);
+  NewSchedule changed = each_minute();
+  changed.task.priority = 9;
+  EXPECT_EQ(put(changed).next_at, before);
+  EXPECT_THAT(value_of(schedules().due(10)).schedules, IsEmpty());
+  EXPECT_EQ(value_of(schedules().due(10)).next_in, std::optional<Duration>(30s));
+}
+
 TEST_P(Schedules, SurviveARestart) {
   put(each_minute());
   advance(60s);

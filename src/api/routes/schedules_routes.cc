@@ -102,6 +102,10 @@ void put_schedule(Api& api, const CallPtr& call) {
   auto schedule = read_schedule(call->arguments[0], call->request.body, system_zones());
   if (!schedule.ok()) return call->fail(schedule.error());
   if (auto allowed = call->check_scope(schedule->task.queue); !allowed.ok()) return call->fail(allowed.error());
+  if (const auto& allowance = call->principal.allowance) {
+    schedule->maker = allowance->token;
+    schedule->maker_queues = static_cast<std::int64_t>(allowance->most);
+  }
   api.read(call, [&api, call, schedule = std::move(*schedule), expected = *expected] {
     const auto old = api.parts().schedules.get(schedule.name);
     if (!old.ok()) return call->fail(old.error());

@@ -51,7 +51,7 @@ TEST_F(ScheduleCommands, PreviewNeedsNoStoredSchedule) {
 TEST_F(ScheduleCommands, AFaultNamesTheFlag) {
   const auto refused =
       terminal_.type({"schedule", "set", "nightly", "1", "--queue", "mail", "--every", "1s", "--catch-up", "0"});
-  EXPECT_EQ(refused.exit_code, kFailed);
+  EXPECT_EQ(refused.exit_code, kMisused);
   EXPECT_THAT(refused.err, HasSubstr("--catch-up 0"));
 }
 

@@ -1,12 +1,16 @@
 #include "engine/schedules/schedule_loop.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace horae {
 namespace {
 
 constexpr std::size_t kMostForgotten = 1'000;
+
+// Another node took all steps; what it left is due soon, or not now.
+constexpr Duration kAfterAnother = std::chrono::milliseconds(20);
 
 double seconds_of(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -45,6 +49,9 @@ MonotonicTime ScheduleLoop::run_once(MonotonicTime now) {
   }
   count(steps, *outcomes);
   // The dates that the steps brought are not in next_in: another look finds the earliest.
+  const bool is_done =
+      std::ranges::any_of(*outcomes, [](const StepOutcome& each) { return each.kind == StepOutcome::Kind::kDone; });
+  if (!is_done) return now + kAfterAnother;
   return is_complete ? now : now + options_.retry;
 }
 
@@ -102,9 +109,15 @@ ScheduleStep ScheduleLoop::step_of(const Schedule& schedule, const Timetable& ti
                     .skipped = plan.skipped,
                     .next_at = plan.next_at,
                     .tzdata = zones_.version()};
+  std::shared_ptr<const QueueAllowance> allowance;
+  if (definition.maker) {
+    allowance = std::make_shared<const QueueAllowance>(
+        QueueAllowance{*definition.maker, static_cast<std::size_t>(definition.maker_queues)});
+  }
   for (const Fire& fire : plan.fires) {
     FireOrder order{fire.at, {.task = definition.task, .new_id = ids_.next()}};
     order.submission.task.run_at = fire.run_at;
+    order.submission.allowance = allowance;
     step.fires.push_back(std::move(order));
   }
   return step;

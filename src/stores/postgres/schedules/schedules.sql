@@ -74,7 +74,8 @@ select $1::text, $2::text, $3::text, $4::boolean, $5::uuid, c.now, c.now, c.now,
 -- Locks: the row, which schedules_lock holds
 update schedule
    set queue = $2::text, definition = $3::text, paused = $4::boolean, version = $5::uuid, updated_at = c.now,
-       handled_until = greatest(handled_until, c.now), next_at = case when not $4::boolean then c.now end, tzdata = ''
+       handled_until = greatest(handled_until, c.now),
+       next_at = case when not $4::boolean then greatest(handled_until, c.now) end, tzdata = ''
   from (select horae_now() as now) as c
  where name = $1::text;
 
@@ -125,8 +126,8 @@ delete from schedule_fire
 -- Index: none: it runs once for each start of a node
 -- Locks: the rows
 update schedule
-   set next_at = horae_now()
- where next_at > horae_now() and tzdata < $1::text;
+   set next_at = greatest(handled_until, horae_now())
+ where next_at > greatest(handled_until, horae_now()) and tzdata < $1::text;
 
 -- name: schedules_insert_fires
 -- $1 text[]: schedules

@@ -53,11 +53,11 @@ values (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?6, ?7, '', null);
 -- ?4 integer: whether it is paused
 -- ?5 blob: version
 -- ?6 integer: now, µs
--- ?7 integer: when to step next, µs; null if it is paused
+-- ?7 integer: now, µs; null if it is paused
 -- Index: the primary key
 update schedule
    set queue = ?2, definition = ?3, paused = ?4, version = ?5, updated_at = ?6, handled_until = max(handled_until, ?6),
-       next_at = ?7, tzdata = ''
+       next_at = max(handled_until, ?7), tzdata = ''
  where name = ?1;
 
 -- name: schedules_step
@@ -108,8 +108,8 @@ delete from schedule_fire
 -- ?2 integer: now, µs
 -- Index: none: it runs once for each start of a node
 update schedule
-   set next_at = ?2
- where next_at > ?2 and tzdata < ?1;
+   set next_at = max(handled_until, ?2)
+ where next_at > max(handled_until, ?2) and tzdata < ?1;
 
 -- name: schedules_insert_fire
 -- ?1 text: schedule
