@@ -299,7 +299,7 @@ std::vector<Route> schedule_routes() {
        .tag = "schedules",
        .summary = "List schedules by name",
        .access = Access::kRead,
-       .parameters = {{"after", R"({"type":"string"})", "Only names after this one: `next` of the page before."},
+       .parameters = {{"after", R"({"type":"string","minLength":1})", "Only names after this one: `next` of the page before."},
                       {"limit", R"({"type":"integer","minimum":1,"maximum":1000,"default":100})",
                        "Maximum number of schedules in a page."}},
        .answers = {{200, "A page of schedules", "Schedules"}, {503, kAway}},
