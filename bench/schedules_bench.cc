@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/time_text.h"
 #include "base/uuid.h"
 #include "base/waker.h"
 #include "bench/measure.h"

@@ -217,7 +217,8 @@ class World {
     ClaimWish wish{.owner = "worker-1", .queues = {}, .max = 100, .token = ids_.next()};
     for (int i = 0; i < 4; ++i) wish.queues.push_back(fmt::format("queue-{}", i));
     (void)tasks.promote_due(100).value();
-    for (const LeasedTask& each : tasks.claim(std::span(&wish, 1)).value().front().tasks) {
+    const auto claimed = tasks.claim(std::span(&wish, 1)).value();
+    for (const LeasedTask& each : claimed.front().tasks) {
       const Settlement done{.event = Event::kComplete,
                             .id = each.id,
                             .number = each.number,
