@@ -10,8 +10,8 @@
 #include "engine/engine.h"
 #include "engine/runner.h"
 #include "http/server.h"
+#include "observe/change_log.h"
 #include "observe/observation.h"
-#include "store/combiner.h"
 
 namespace horae {
 class Node::Parts {
@@ -20,10 +20,10 @@ class Node::Parts {
       : clock_(clock),
         grace_(config.grace),
         ids_(clock, random_),
+        change_log_(log),
         observed_(store, clock, peer_link()),
         access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
-        combiner_(observed_.store().tasks(), config.combiner),
-        engine_(observed_.store(), combiner_, clock, random_, owner, log, config.engine, observed_.metrics()),
+        engine_(observed_.store(), clock, random_, owner, log, config.engine, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         readiness_(clock, log),
         http_(config.http),
@@ -32,6 +32,7 @@ class Node::Parts {
             with_trust(config), clock, log,
             [this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
             observed_.metrics()) {
+    observed_.add(change_log_);
     observed_.add(engine_);
     observed_.add(access_);
     access_.set_listener([this] { api_.end_revoked(); });
@@ -44,7 +45,6 @@ class Node::Parts {
 
   Result<void> start() {
     if (auto allowed = access_.start(http_, requires_token_); !allowed.ok()) return allowed;
-    combiner_.start();
     engine_.start();
     api_.start();
     (void)api_.readiness().run_once(clock_.now());
@@ -63,9 +63,7 @@ class Node::Parts {
     server_.stop(grace_);
     readiness_.stop();
     api_.stop();
-    const bool is_clean = engine_.stop(grace_);
-    combiner_.stop();
-    return is_clean;
+    return engine_.stop(grace_);
   }
 
   Store& store() { return observed_.store(); }
@@ -73,7 +71,7 @@ class Node::Parts {
 
  private:
   ApiParts api_parts(const Clock& clock, const std::string& owner, const Logger& log) {
-    return {.combiner = combiner_,
+    return {.combiner = engine_.combiner(),
             .tasks = store().tasks(),
             .queues = store().queues(),
             .access = store().tokens(),
@@ -124,9 +122,9 @@ class Node::Parts {
   const Duration grace_;
   SystemRandom random_;
   UuidSource ids_;
+  ChangeLog change_log_;
   Observation observed_;
   NodeAccess access_;
-  Combiner combiner_;
   Engine engine_;
   Api api_;
   Waker readiness_waker_;

@@ -19,8 +19,8 @@ std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
 
 }  // namespace
 
-Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& random, const std::string& owner,
-               const Logger& log, const EngineOptions& options, Meter& meter)
+Engine::Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
+               const EngineOptions& options, Meter& meter)
     : cluster_(store.cluster()),
       clock_(clock),
       owner_(owner),
@@ -28,6 +28,7 @@ Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& ran
       ids_(clock, random),
       sleeps_([this] { wakers_.sleepers.wake(); }),
       executors_({{"sleep", &sleeps_}}),
+      combiner_(store.tasks(), options.combiner),
       claimer_(
           store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
       upkeep_({.tasks = store.tasks(),
@@ -36,7 +37,7 @@ Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& ran
                .wake = [this] { wakers_.upkeep.wake(); }},
               owner, options.dispatcher.lease, log, jobs_of(store.tasks(), options)),
       dispatcher_({.tasks = store.tasks(),
-                   .exchange = exchange_through(combiner),
+                   .exchange = exchange_through(combiner_),
                    .queues = store.queues(),
                    .claimer = claimer_,
                    .executor = executors_,
@@ -68,6 +69,7 @@ Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& ran
 
 Engine::~Engine() {
   runner_.stop();
+  combiner_.stop();
   bulletin_.reset();
 }
 
@@ -93,6 +95,7 @@ ClusterPollerSignals Engine::poller_signals() {
 
 void Engine::start() {
   is_started_ = true;
+  combiner_.start();
   bulletin_ = cluster_.listen([this](std::optional<std::string_view> message) { receive(message); });
   notifier_.set_bulletin(bulletin_.get());
   runner_.start();
@@ -107,6 +110,7 @@ bool Engine::stop(Duration grace) {
     wakers_.drained.wait(std::min(deadline, clock_.now() + kClaimerPoll));
   }
   runner_.stop();
+  combiner_.stop();
   leave();
   return is_empty();
 }
