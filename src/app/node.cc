@@ -12,6 +12,7 @@
 #include "http/server.h"
 #include "observe/change_log.h"
 #include "observe/observation.h"
+#include "store/combiner.h"
 
 namespace horae {
 class Node::Parts {
@@ -23,7 +24,8 @@ class Node::Parts {
         change_log_(log),
         observed_(store, clock, peer_link()),
         access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
-        engine_(observed_.store(), clock, random_, owner, log, config.engine, observed_.metrics()),
+        combiner_(observed_.store().tasks(), config.combiner),
+        engine_(observed_.store(), combiner_, clock, random_, owner, log, config.engine, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         readiness_(clock, log),
         http_(config.http),
@@ -45,6 +47,7 @@ class Node::Parts {
 
   Result<void> start() {
     if (auto allowed = access_.start(http_, requires_token_); !allowed.ok()) return allowed;
+    combiner_.start();
     engine_.start();
     api_.start();
     (void)api_.readiness().run_once(clock_.now());
@@ -63,7 +66,9 @@ class Node::Parts {
     server_.stop(grace_);
     readiness_.stop();
     api_.stop();
-    return engine_.stop(grace_);
+    const bool is_clean = engine_.stop(grace_);
+    combiner_.stop();
+    return is_clean;
   }
 
   Store& store() { return observed_.store(); }
@@ -71,7 +76,7 @@ class Node::Parts {
 
  private:
   ApiParts api_parts(const Clock& clock, const std::string& owner, const Logger& log) {
-    return {.combiner = engine_.combiner(),
+    return {.combiner = combiner_,
             .tasks = store().tasks(),
             .queues = store().queues(),
             .access = store().tokens(),
@@ -125,6 +130,7 @@ class Node::Parts {
   ChangeLog change_log_;
   Observation observed_;
   NodeAccess access_;
+  Combiner combiner_;
   Engine engine_;
   Api api_;
   Waker readiness_waker_;

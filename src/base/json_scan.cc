@@ -250,10 +250,8 @@ class Scanner {
   bool enter(char c) {
     if (!expect(c, c == '{' ? "an object belongs here" : "an array belongs here")) return false;
     if (++depth_ > kMaxJsonDepth) {
-      --at_;
-      fail(fmt::format("arrays and objects are nested more than {} levels deep", kMaxJsonDepth));
-      fault_->is_too_deep = true;
-      return false;
+      fault_ = Fault{at_, fmt::format("arrays and objects are nested more than {} levels deep", kMaxJsonDepth), true};
+      return fail({});
     }
     return true;
   }
