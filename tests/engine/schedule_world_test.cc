@@ -32,7 +32,6 @@ enum class Bug {
   kDateBeforeTask,  // the next date is stored in one call, the tasks in another
   kNodesClock,      // the node's clock decides what is due
   kUnseededJitter,  // each attempt to fire draws the jitter anew
-  kNoComparison,    // a step that turns out stale is taken again as of now
 };
 
 struct Crash {};
@@ -73,16 +72,7 @@ class FaultyStore final : public ScheduleStore {
       for (ScheduleStep& date : dates) date.fires.clear();
       if (auto advanced = call([&] { return store_.step(dates); }); !advanced.ok()) return advanced.error();
     }
-    auto outcomes = call([&] { return store_.step(taken); });
-    if (bug_ != Bug::kNoComparison || !outcomes.ok()) return outcomes;
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      const auto now = store_.get(taken[i].name);
-      if ((*outcomes)[i].kind != StepOutcome::Kind::kStale || !now.ok() || !*now) continue;
-      taken[i].version = (*now)->version;
-      taken[i].seen = (*now)->handled_until;
-      (void)store_.step(std::span(&taken[i], 1));
-    }
-    return outcomes;
+    return call([&] { return store_.step(taken); });
   }
   Result<std::size_t> recompute(std::string_view tzdata) override {
     return call([&] { return store_.recompute(tzdata); });
@@ -115,7 +105,7 @@ class World {
   World(std::unique_ptr<Backend> backend, std::uint64_t seed, Bug bug)
       : backend_(std::move(backend)), random_(seed), seeded_(seed) {
     for (int i = 0; i < kNodes; ++i) {
-      stores_.push_back(std::make_unique<FaultyStore>(schedules(), random_, bug, seconds(3 - 2 * i)));
+      stores_.push_back(std::make_unique<FaultyStore>(schedules(), random_, bug, seconds(3 + 2 * i)));
       loops_.push_back(nullptr);
     }
     clock_.step_wall(now() - clock_.wall_now());
@@ -317,8 +307,7 @@ TEST(ScheduleWorld, EachFireComesOnceOverSqlite) {
 TEST(ScheduleWorld, PlantedBugsAreFound) {
   const std::map<std::string, Bug> bugs = {{"date advanced before the task", Bug::kDateBeforeTask},
                                            {"decision by the node's clock", Bug::kNodesClock},
-                                           {"unseeded jitter", Bug::kUnseededJitter},
-                                           {"no comparison", Bug::kNoComparison}};
+                                           {"unseeded jitter", Bug::kUnseededJitter}};
   for (const auto& [name, bug] : bugs) {
     bool is_found = false;
     for (std::uint64_t seed = 1; seed <= 10 && !is_found; ++seed) {
