@@ -67,7 +67,7 @@ void run_until_idle(Node& node, const Clock& clock) {
 // All are due in the same second.
 double fires_per_second(Node& node, const Clock& clock, int schedules) {
   const auto due =
-      std::chrono::floor<std::chrono::seconds>(now_of(*node.store)) + std::chrono::seconds(20 + schedules / 500);
+      std::chrono::floor<std::chrono::seconds>(now_of(*node.store)) + std::chrono::seconds(30 + schedules / 100);
   for (int i = 0; i < schedules; ++i) {
     put(node, fmt::format("burst-{}", i), {.every = std::chrono::hours(24), .anchor = due});
   }

@@ -64,6 +64,19 @@ const std::map<std::string_view, RouteCall>& route_calls() {
       {"delete_queue", {"admin", "/v1/queues/{queue}", 409, 403}},  // tasks wait in it
       {"pause_queue", {"admin", "/v1/queues/{queue}/pause", 200, 403}},
       {"resume_queue", {"admin", "/v1/queues/{queue}/resume", 200, 403}},
+      {"list_schedules", {kAll, "/v1/schedules", 200, 200}},
+      {"put_schedule",
+       {"submit admin", "/v1/schedules/s-{running}", 201, 403,
+        R"({"every":"1h","task":{"queue":"{queue}","spec":1}})"}},
+      {"get_schedule", {kAll, "/v1/schedules/s-{ready}", 200, 404}},
+      {"delete_schedule", {"submit admin", "/v1/schedules/s-{ready}", 204, 404}},
+      {"pause_schedule", {"submit admin", "/v1/schedules/s-{ready}/pause", 200, 404}},
+      {"resume_schedule", {"submit admin", "/v1/schedules/s-{ready}/resume", 200, 404}},
+      {"list_fires", {kAll, "/v1/schedules/s-{ready}/fires", 200, 404}},
+      {"preview_schedule", {kAll, "/v1/schedules/s-{ready}/preview", 200, 404}},
+      {"preview_new_schedule",
+       {kAll, "/v1/schedules/any/preview", 200, 200, R"({"every":"1h","task":{"queue":"any","spec":1}})"}},
+      {"trigger_schedule", {"submit admin", "/v1/schedules/s-{ready}/trigger", 201, 404}},
       {"get_scheduler", {kAll, "/v1/scheduler", 403, 403}},
       {"start_scheduler", {"admin", "/v1/scheduler/start", 403, 403}},
       {"stop_scheduler", {"admin", "/v1/scheduler/stop", 403, 403}},
@@ -111,6 +124,10 @@ void furnish(Store& store, const Place& place) {
   const std::vector<Submission> ready = {
       {.task = {.id = uuid(place.ready), .key = "k", .queue = queue, .spec = spec}, .new_id = {}}};
   ASSERT_TRUE(store.tasks().submit(ready).ok());
+  const NewSchedule schedule{.name = "s-" + std::string(place.ready),
+                             .task = {.queue = queue, .spec = spec},
+                             .rules = {.every = std::chrono::hours(1)}};
+  ASSERT_TRUE(store.schedules().put(schedule, uuid(place.lease), std::nullopt).ok());
 }
 
 Principal scoped_admin(const std::string& pattern = "mail.*") {
