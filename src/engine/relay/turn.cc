@@ -11,7 +11,8 @@ namespace {
 constexpr Duration kIdle = std::chrono::minutes(1);  // only a defect in the wake-ups makes such a pass find anything
 constexpr Duration kDrainPause = std::chrono::milliseconds(10);
 constexpr Duration kShortestRetry = std::chrono::milliseconds(100);
-constexpr int kLongestRetry = 4;  // doublings
+constexpr int kLongestRetry =
+    2;  // doublings: far below the hold time, in which all that was published has to be removed
 
 }  // namespace
 
@@ -40,10 +41,10 @@ MonotonicTime Turn::run_once(MonotonicTime now) {
 
 bool Turn::resolve() {
   if (!context_.holdings.may_resolve()) return true;
-  // With the longest advance, because a learnt one may have been longer when they were readied.
+  // A learnt advance may have been longer when they were readied.
   HeldWish wish{.delay_queue = context_.options.queue,
                 .node = context_.node,
-                .advance = kMostAdvance,
+                .advance = context_.advance.longest(),
                 .horizon = context_.options.horizon,
                 .limits = {.max = context_.options.batch, .max_bytes = context_.options.batch_bytes}};
   do {

@@ -52,6 +52,13 @@ void Broker::go_down(Duration length) {
   world_.events.after(length, [this] { is_down_ = false; });
 }
 
+void Broker::slow_down(Duration length) {
+  world_.fault("the broker is slow");
+  slow_until_ = world_.now() + std::chrono::ceil<std::chrono::microseconds>(length);
+}
+
+bool Broker::is_slow() const { return world_.now() < slow_until_; }
+
 // ---- The group ----
 
 void Broker::join(BrokerSource& source) {
@@ -107,7 +114,7 @@ void Broker::assign() {
   if (members.empty()) return;
   std::map<BrokerSource*, std::map<std::int32_t, std::pair<std::uint64_t, std::int64_t>>> parts;
   for (std::int32_t partition = 0; partition < plan_.partitions; ++partition) {
-    BrokerSource* member = members[static_cast<std::size_t>(partition) % members.size()];
+    BrokerSource* member = members[(static_cast<std::size_t>(partition) + rebalances_) % members.size()];
     owners_[partition] = {.source = member, .assignment = ++last_assignment_};
     const bool is_new = !committed_.contains(partition);
     const std::int64_t end = ends()[static_cast<std::size_t>(partition)];
@@ -274,7 +281,8 @@ std::size_t BrokerSink::publish(std::vector<Publication>& messages) {
     const std::uint64_t ticket = messages[i].ticket;
     if (!is_for_letters_) ledger_.handed_over(number_in(messages[i].headers), node_);
     open_.emplace(ticket, Open{.message = std::move(messages[i]), .give_up_at = give_up});
-    plan_attempt(ticket, world_.chance.around(std::chrono::milliseconds(2)));
+    plan_attempt(ticket,
+                 world_.chance.around(broker_.is_slow() ? plan_.relay.hold_time / 4 : std::chrono::milliseconds(2)));
   }
   return taken;
 }
