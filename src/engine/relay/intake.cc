@@ -221,8 +221,7 @@ Result<EnqueueOutcome> Intake::enqueue(const std::vector<Number>& numbers, bool 
   ReadyLimits ready = context_.holdings.room();
   ready.max = std::min(ready.max, context_.options.batch);
   ready.max_bytes = std::min(ready.max_bytes, context_.options.batch_bytes);
-  const bool readies =
-      ready.max > 0 && !is_draining() && !context_.output.is_stalled(now) && context_.holdings.begin_readying();
+  const bool readies = ready.max > 0 && !context_.output.is_stalled(now) && context_.holdings.begin_readying();
   auto outcome = context_.timed([&] {
     return context_.store.enqueue({.delay_queue = context_.options.queue,
                                    .node = context_.node,

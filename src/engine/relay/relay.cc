@@ -69,14 +69,13 @@ void Relay::on_look(MonotonicTime now, const DelayLook& look) {
 }
 
 void Relay::drain() {
+  context_.holdings.drain();
   if (intake_) intake_->drain();
   firing_.drain();
   turn_.drain();
 }
 
-bool Relay::is_drained() const {
-  return (!intake_ || intake_->is_drained()) && context_.holdings.size() == 0 && !context_.holdings.has_lost_answer();
-}
+bool Relay::is_drained() const { return (!intake_ || intake_->is_drained()) && context_.holdings.is_empty(); }
 
 RelayStatus Relay::status() const {
   const RelayFigures& figures = context_.figures;

@@ -31,7 +31,7 @@ MonotonicTime Turn::run_once(MonotonicTime now) {
   if (!outcome) return retry();
   failures_ = 0;
   is_behind_ = outcome->next_in && *outcome->next_in < -kBehind;
-  context_.is_idle = !outcome->has_rows && context_.holdings.size() == 0 && !context_.holdings.has_lost_answer();
+  context_.is_idle = !outcome->has_rows && context_.holdings.is_empty();
   if (context_.is_idle) return now + kIdle;
   context_.wake.recovery();
   return next_run(now, was_full_, *outcome);
@@ -111,7 +111,6 @@ void Turn::end_refused(HoldId id, const Delivery& delivery, MonotonicTime now) {
 // ---- The turn ----
 
 ReadyLimits Turn::limits(MonotonicTime now) {
-  if (is_draining_) return {};
   ReadyLimits limits = context_.holdings.room();
   limits.max = std::min(limits.max, context_.options.batch);
   limits.max_bytes = std::min(limits.max_bytes, context_.options.batch_bytes);

@@ -140,6 +140,8 @@ void DelayLedger::enqueued(const EnqueueWish& wish, const EnqueueOutcome& outcom
     Life& life = lives_.at(number);
     life.is_late = outcome.kinds[i] == EnqueueKind::kLate;
     life.is_ignored = false;
+    const bool is_stored = outcome.kinds[i] == EnqueueKind::kWaiting || outcome.kinds[i] == EnqueueKind::kReadied;
+    if (is_stored || life.is_late) life.due = message.message.deadline;  // it was not moved since it was read
     switch (outcome.kinds[i]) {
       case EnqueueKind::kWaiting:
       case EnqueueKind::kReadied: {
