@@ -115,10 +115,8 @@ MonotonicTime Firing::hand_over(MonotonicTime now) {
   std::vector<Publication> messages;
   messages.reserve(due.size());
   for (Shot& shot : due) messages.push_back(take_out(shot.id, shot.readied.message));
-  if (HORAE_MUTANT("removed_before_report")) {
-    for (const Shot& shot : due) context_.holdings.fired(shot.id);
-  }
   const std::size_t taken = context_.output.publish(messages, *this, now);
+  for (std::size_t i = 0; i < taken && HORAE_MUTANT("removed_before_report"); ++i) context_.holdings.fired(due[i].id);
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = taken; i < due.size(); ++i) {

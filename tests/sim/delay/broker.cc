@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::chrono::microseconds kTick = std::chrono::milliseconds(20);
 constexpr Duration kCommitInterval = std::chrono::milliseconds(200);
-constexpr Duration kPatience = std::chrono::seconds(2);  // in a revoke, for the records that were taken
-constexpr std::size_t kFetchedAhead = 50;                // of each partition
+constexpr Duration kPatience = std::chrono::seconds(2);           // in a revoke, for the records that were taken
+constexpr Duration kImpatience = std::chrono::milliseconds(100);  // in chaos, so that some are still under way
+constexpr std::size_t kFetchedAhead = 50;                         // of each partition
 
 }  // namespace
 
@@ -166,8 +167,9 @@ void BrokerSource::tick() {
     return broker_.join(*this);
   }
   if (revoked_at_) {
+    const Duration patience = world_.in_chaos() ? kImpatience : kPatience;
     const bool is_busy = std::ranges::any_of(assigned_, [](const auto& each) { return !each.second.open.empty(); });
-    if (is_busy && world_.now() - *revoked_at_ < kPatience) return;
+    if (is_busy && world_.now() - *revoked_at_ < patience) return;
     commit();
     lose();
     return broker_.on_let_go(*this);
