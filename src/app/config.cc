@@ -54,7 +54,7 @@ class Reading {
   void file(const std::vector<FileEntry>& entries) {
     for (const FileEntry& entry : entries) {
       if (DelayReading::has(entry.key)) {
-        note(delay_.take(entry.key, entry.place, entry.items.empty() ? "" : entry.items.front(), entry.type));
+        note(delay_.take(entry));
         continue;
       }
       const Setting* setting = find_setting(entry.key);

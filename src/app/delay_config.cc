@@ -1,8 +1,10 @@
 #include "app/delay_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/quote.h"
 #include "model/task.h"
+#include "net/address_policy.h"
 
 namespace horae {
 namespace {
@@ -61,15 +64,15 @@ DelaySetting text_setting(const Texts& texts, std::string allowed, Result<void> 
           .help = texts.help,
           .allowed = std::move(allowed),
           .seeds = texts.seeds,
-          .read = [check, member](DelayQueueConfig& queue, const std::string& value) -> Result<void> {
-            if (auto checked = check(value); !checked.ok()) return checked;
-            member(queue) = value;
+          .read = [check, member](DelayQueueConfig& queue, const std::vector<std::string>& items) -> Result<void> {
+            if (auto checked = check(items.front()); !checked.ok()) return checked;
+            member(queue) = items.front();
             return {};
           },
           .write =
               [member](const DelayQueueConfig& queue) {
                 DelayQueueConfig copy = queue;
-                return member(copy);
+                return std::vector{member(copy)};
               }};
 }
 
@@ -80,8 +83,8 @@ DelaySetting duration_setting(const Texts& texts, std::string allowed, const Dur
           .help = texts.help,
           .allowed = std::move(allowed),
           .seeds = texts.seeds,
-          .read = [member](DelayQueueConfig& queue, const std::string& value) -> Result<void> {
-            const auto duration = parse_duration(value);
+          .read = [member](DelayQueueConfig& queue, const std::vector<std::string>& items) -> Result<void> {
+            const auto duration = parse_duration(items.front());
             if (!duration.ok()) return duration.error();
             member(queue) = *duration;
             return {};
@@ -89,7 +92,7 @@ DelaySetting duration_setting(const Texts& texts, std::string allowed, const Dur
           .write =
               [member](const DelayQueueConfig& queue) {
                 DelayQueueConfig copy = queue;
-                return format_duration(member(copy));
+                return std::vector{format_duration(member(copy))};
               }};
 }
 
@@ -100,12 +103,12 @@ DelaySetting advance_setting() {
                   "takes.",
           .allowed = "0s to 200ms, or auto",
           .seeds = "Chronos: timing advance",
-          .read = [](DelayQueueConfig& queue, const std::string& value) -> Result<void> {
-            if (value == kAuto) {
+          .read = [](DelayQueueConfig& queue, const std::vector<std::string>& items) -> Result<void> {
+            if (items.front() == kAuto) {
               queue.relay.timing_advance.reset();
               return {};
             }
-            const auto duration = parse_duration(value);
+            const auto duration = parse_duration(items.front());
             if (!duration.ok()) return duration.error();
             queue.relay.timing_advance = *duration;
             return {};
@@ -113,23 +116,23 @@ DelaySetting advance_setting() {
           .write =
               [](const DelayQueueConfig& queue) {
                 const auto advance = queue.relay.timing_advance;
-                return advance ? format_duration(*advance) : std::string(kAuto);
+                return std::vector{advance ? format_duration(*advance) : std::string(kAuto)};
               }};
 }
 
-DelaySetting private_setting() {
-  return {.key = "webhook_allow_private",
-          .kind = SettingKind::kBool,
-          .help = "Whether the webhook may be at a private, loopback or link-local address.",
-          .allowed = "true or false",
+DelaySetting networks_setting() {
+  return {.key = "webhook_networks",
+          .kind = SettingKind::kList,
+          .help = "Networks beyond the public internet to which the webhook may lead. Loopback, private, link-local and "
+                  "metadata addresses are refused otherwise, at every connect.",
+          .allowed = "addresses and networks: 127.0.0.1, 10.0.0.0/8, fd00::/8",
           .seeds = "",
-          .read = [](DelayQueueConfig& queue, const std::string& value) -> Result<void> {
-            queue.webhook_allow_private = value == "true";
+          .read = [](DelayQueueConfig& queue, const std::vector<std::string>& items) -> Result<void> {
+            if (const auto policy = AddressPolicy::allowing(items); !policy.ok()) return policy.error();
+            queue.webhook_networks = items;
             return {};
           },
-          .write = [](const DelayQueueConfig& queue) -> std::string {
-            return queue.webhook_allow_private ? "true" : "false";
-          }};
+          .write = [](const DelayQueueConfig& queue) { return queue.webhook_networks; }};
 }
 
 std::vector<DelaySetting> make_delay_settings() {
@@ -171,7 +174,7 @@ std::vector<DelaySetting> make_delay_settings() {
       text_setting({"webhook", "URL to which each message is sent by POST at its deadline, instead of an output."},
                    "http://HOST/PATH or https://HOST/PATH", check_webhook,
                    [](DelayQueueConfig& q) -> std::string& { return q.webhook; }),
-      private_setting(),
+      networks_setting(),
   };
 }
 
@@ -182,8 +185,13 @@ std::string quoted(const std::string& text) {
 }
 
 std::string value_of(const DelaySetting& setting, const DelayQueueConfig& queue) {
-  const std::string value = setting.write(queue);
-  return setting.kind == SettingKind::kBool ? value : quoted(value);
+  return to_toml(setting.kind, setting.write(queue));
+}
+
+// Without a value, and without a default.
+bool is_empty(const DelaySetting& setting, const DelayQueueConfig& queue) {
+  const auto items = setting.write(queue);
+  return items.empty() || (setting.kind == SettingKind::kText && items.front().empty());
 }
 
 // What is wrong with one queue as a whole.
@@ -210,48 +218,53 @@ std::span<const DelaySetting> delay_settings() {
 
 bool DelayReading::has(std::string_view key) { return key.starts_with(kDelayPrefix) || key.starts_with(kKafkaPrefix); }
 
-std::string DelayReading::take(const std::string& key, const std::string& place, const std::string& value,
-                               std::string_view type) {
-  if (key.starts_with(kDelayPrefix)) return take_queue_key(key.substr(kDelayPrefix.size()), place, value, type);
-  const std::string name = key.substr(kKafkaPrefix.size());
-  if (type != "string" && type != "integer" && type != "boolean" && type != "floating-point") {
-    return fmt::format("{}: {} is of type {}; give a text, a number or true or false", place, key, type);
+std::string DelayReading::take(const FileEntry& entry) {
+  return entry.key.starts_with(kDelayPrefix) ? take_queue_key(entry) : take_kafka_key(entry);
+}
+
+std::string DelayReading::take_kafka_key(const FileEntry& entry) {
+  constexpr std::array<std::string_view, 4> kTypes = {"string", "integer", "boolean", "floating-point"};
+  if (std::ranges::find(kTypes, entry.type) == kTypes.end()) {
+    return fmt::format("{}: {} is of type {}; give a text, a number or true or false", entry.place, entry.key, entry.type);
   }
-  if (auto checked = check_kafka_setting(name, value); !checked.ok()) {
-    return fmt::format("{}: {} {}", place, key, checked.error().message);
+  const std::string name = entry.key.substr(kKafkaPrefix.size());
+  if (auto checked = check_kafka_setting(name, entry.items.front()); !checked.ok()) {
+    return fmt::format("{}: {} {}", entry.place, entry.key, checked.error().message);
   }
-  kafka_[name] = value;
+  kafka_[name] = entry.items.front();
   return "";
 }
 
-std::string DelayReading::take_queue_key(std::string_view key, const std::string& place, const std::string& value,
-                                         std::string_view type) {
+std::string DelayReading::take_queue_key(const FileEntry& entry) {
+  const std::string key = entry.key.substr(kDelayPrefix.size());
   // A name may have dots, a key has none.
-  const std::size_t dot = type == "table" ? key.size() : key.rfind('.');
-  if (dot == std::string_view::npos) {
-    return fmt::format("{}: delay.{} is no table; write [delay.NAME] with its keys below", place, key);
+  const bool is_table = entry.type == "table";
+  const std::size_t dot = is_table ? key.size() : key.rfind('.');
+  if (dot == std::string::npos) {
+    return fmt::format("{}: {} is no table; write [delay.NAME] with its keys below", entry.place, entry.key);
   }
-  const std::string name(key.substr(0, dot));
-  if (auto checked = check_queue_name(name); !checked.ok()) return fmt::format("{}: {}", place, checked.error().message);
+  const std::string name = key.substr(0, dot);
+  if (auto checked = check_queue_name(name); !checked.ok()) {
+    return fmt::format("{}: {}", entry.place, checked.error().message);
+  }
   DelayQueueConfig& queue = queues_[name];
   queue.relay.queue = name;
-  if (type == "table") return "";
-  const std::string setting_name(key.substr(dot + 1));
-  const auto found = std::ranges::find(delay_settings(), setting_name, &DelaySetting::key);
+  if (is_table) return "";
+  const auto found = std::ranges::find(delay_settings(), key.substr(dot + 1), &DelaySetting::key);
   if (found == delay_settings().end()) {
     std::vector<std::string> names;
     for (const DelaySetting& each : delay_settings()) names.push_back(each.key);
-    const auto nearest = nearest_of(setting_name, names);
-    return fmt::format("{}: unknown key delay.{}{}", place, key,
+    const auto nearest = nearest_of(key.substr(dot + 1), names);
+    return fmt::format("{}: unknown key {}{}", entry.place, entry.key,
                        nearest ? fmt::format("; did you mean {}?", *nearest) : "");
   }
-  const std::string_view expected = found->kind == SettingKind::kBool ? "boolean" : "string";
-  if (type != expected) {
-    return fmt::format("{}: delay.{} is of type {}; write it like this: {} = {}", place, key, type, found->key,
-                       value_of(*found, {}));
+  if (!is_written_so(entry, found->kind)) {
+    return fmt::format("{}: {} is of type {}; write it like this: {} = {}", entry.place, entry.key, entry.type,
+                       found->key, value_of(*found, {}));
   }
-  if (auto read = found->read(queue, value); !read.ok()) {
-    return fmt::format("{}: delay.{} = {} {}; give {}", place, key, quote(value), read.error().message, found->allowed);
+  if (auto read = found->read(queue, entry.items); !read.ok()) {
+    return fmt::format("{}: {} = {} {}; give {}", entry.place, entry.key, quote(fmt::format("{}", fmt::join(entry.items, ","))),
+                       read.error().message, found->allowed);
   }
   return "";
 }
@@ -306,8 +319,7 @@ std::string print_delay_config(const DelayConfig& config) {
   for (const DelayQueueConfig& queue : config.queues) {
     text += fmt::format("\n[delay.{}]\n", quoted(queue.relay.queue));
     for (const DelaySetting& setting : delay_settings()) {
-      const std::string value = setting.write(queue);
-      if (!value.empty()) text += fmt::format("{} = {}\n", setting.key, value_of(setting, queue));
+      if (!is_empty(setting, queue)) text += fmt::format("{} = {}\n", setting.key, value_of(setting, queue));
     }
   }
   return text;
@@ -331,9 +343,8 @@ One table for each delay queue, up to 64, in the file only: all nodes of a clust
 |---|---|---|---|
 )";
   for (const DelaySetting& setting : delay_settings()) {
-    const std::string value = setting.write({});
     text += fmt::format("| `{}` | {} | {} | {} |\n", setting.key,
-                        value.empty() ? "none" : fmt::format("`{}`", value_of(setting, {})), setting.allowed, setting.help);
+                        is_empty(setting, {}) ? "none" : fmt::format("`{}`", value_of(setting, {})), setting.allowed, setting.help);
   }
   return text;
 }

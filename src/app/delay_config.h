@@ -1,4 +1,4 @@
-// The configuration of delay queues: tables [delay.NAME], and [kafka].
+// The configuration of delay queues: tables [delay.NAME], and [kafka]. Private to the folder.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/settings_kind.h"
+#include "app/file_entry.h"
 #include "base/result.h"
 #include "engine/relay/relay_options.h"
 #include "kafka/kafka_settings.h"
@@ -21,7 +21,7 @@ struct DelayQueueConfig {
   std::string group;        // after loading never empty
   std::string dead_letter;  // a topic; empty if there is none
   std::string webhook;      // a URL; empty if there is an output
-  bool webhook_allow_private = false;
+  std::vector<std::string> webhook_networks;  // beyond the public internet, to which the webhook may lead
 };
 
 struct DelayConfig {
@@ -38,8 +38,8 @@ struct DelaySetting {
   std::string help;
   std::string allowed;
   std::string seeds;
-  std::function<Result<void>(DelayQueueConfig&, const std::string&)> read;
-  std::function<std::string(const DelayQueueConfig&)> write;
+  std::function<Result<void>(DelayQueueConfig&, const std::vector<std::string>& items)> read;
+  std::function<std::vector<std::string>(const DelayQueueConfig&)> write;
 };
 
 // In the order of the documentation.
@@ -51,8 +51,7 @@ class DelayReading {
   // True for keys that begin with "delay." or "kafka.".
   static bool has(std::string_view key);
 
-  // An entry of the file: key, place, value and whether it is written as its kind is.
-  std::string take(const std::string& key, const std::string& place, const std::string& value, std::string_view type);
+  std::string take(const FileEntry& entry);
 
   // HORAE_KAFKA_SASL_PASSWORD is kafka.sasl.password. Nothing if the variable is none of these.
   static bool is_variable(std::string_view name);
@@ -62,8 +61,8 @@ class DelayReading {
   DelayConfig finish(std::vector<std::string>& faults) const;
 
  private:
-  std::string take_queue_key(std::string_view key, const std::string& place, const std::string& value,
-                             std::string_view type);
+  std::string take_queue_key(const FileEntry& entry);
+  std::string take_kafka_key(const FileEntry& entry);
 
   std::map<std::string, DelayQueueConfig> queues_;
   KafkaSettings kafka_;

@@ -75,7 +75,7 @@ poll_interval = "20ms"
 failure_detection_interval = "1s"
 horizon = "1s"
 webhook = "https://hooks.example/x"
-webhook_allow_private = true
+webhook_networks = ["127.0.0.0/8"]
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
   const DelayQueueConfig& queue = config->delay.queues.at(0);
@@ -87,7 +87,7 @@ webhook_allow_private = true
   EXPECT_EQ(queue.relay.hold_time, seconds(2));
   EXPECT_EQ(queue.relay.horizon, seconds(1));
   EXPECT_EQ(queue.webhook, "https://hooks.example/x");
-  EXPECT_TRUE(queue.webhook_allow_private);
+  EXPECT_EQ(queue.webhook_networks, std::vector<std::string>{"127.0.0.0/8"});
 }
 
 TEST_F(DelayConfigTest, ReportsAllFaultsAtOnceWithTheirPlaces) {
@@ -109,6 +109,7 @@ TEST_F(DelayConfigTest, RefusesWhatContradictsItself) {
   EXPECT_THAT(fault_of_queue("id_header = \"x\"\ndeadline_header = \"x\"\n"), HasSubstr("different names"));
   EXPECT_THAT(fault_of("[delay.a]\noutput = \"out\"\n"), HasSubstr("needs kafka.bootstrap.servers"));
   EXPECT_THAT(fault_of("[delay.a]\nwebhook = \"ftp://h\"\n"), HasSubstr("is no URL"));
+  EXPECT_THAT(fault_of_queue("webhook_networks = [\"10.0.0.0/99\"]\n"), HasSubstr("webhook_networks"));
   EXPECT_THAT(fault_of("delay.a = 1\n"), HasSubstr("is no table"));
   EXPECT_THAT(fault_of(std::string(kKafka) + "[delay.a]\ninput = \"i\"\noutput = \"o\"\ngroup = \"g\"\n" +
                        "[delay.b]\ninput = \"i\"\noutput = \"p\"\ngroup = \"g\"\n"),

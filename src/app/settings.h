@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/config.h"
-#include "app/settings_kind.h"
+#include "app/file_entry.h"
 #include "base/result.h"
 
 namespace horae {
