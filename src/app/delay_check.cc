@@ -45,9 +45,10 @@ void DelayCheck::check_clocks() {
   for (const RelayStatus& status : relays_.status()) {
     if (!status.clock_offset || std::chrono::abs(*status.clock_offset) <= kMostClockOffset) continue;
     if (!warned_.insert("clocks").second) return;
-    log_.warn("the clocks of this node and of the store are apart; synchronize them, because deadlines come from the "
-              "clocks of applications",
-              {{"offset", format_duration(*status.clock_offset)}});
+    log_.warn(
+        "the clocks of this node and of the store are apart; synchronize them, because deadlines come from the "
+        "clocks of applications",
+        {{"offset", format_duration(*status.clock_offset)}});
     return;
   }
 }

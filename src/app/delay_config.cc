@@ -99,8 +99,9 @@ DelaySetting duration_setting(const Texts& texts, std::string allowed, const Dur
 DelaySetting advance_setting() {
   return {.key = "timing_advance",
           .kind = SettingKind::kText,
-          .help = "How long before its deadline a message is published. \"auto\" learns it from the time that publishing "
-                  "takes.",
+          .help =
+              "How long before its deadline a message is published. \"auto\" learns it from the time that publishing "
+              "takes.",
           .allowed = "0s to 200ms, or auto",
           .seeds = "Chronos: timing advance",
           .read = [](DelayQueueConfig& queue, const std::vector<std::string>& items) -> Result<void> {
@@ -123,8 +124,9 @@ DelaySetting advance_setting() {
 DelaySetting networks_setting() {
   return {.key = "webhook_networks",
           .kind = SettingKind::kList,
-          .help = "Networks beyond the public internet to which the webhook may lead. Loopback, private, link-local and "
-                  "metadata addresses are refused otherwise, at every connect.",
+          .help =
+              "Networks beyond the public internet to which the webhook may lead. Loopback, private, link-local and "
+              "metadata addresses are refused otherwise, at every connect.",
           .allowed = "addresses and networks: 127.0.0.1, 10.0.0.0/8, fd00::/8",
           .seeds = "",
           .read = [](DelayQueueConfig& queue, const std::vector<std::string>& items) -> Result<void> {
@@ -140,15 +142,17 @@ std::vector<DelaySetting> make_delay_settings() {
       text_setting({"input", "Topic from which messages are read. Without it, messages come by REST alone.",
                     "Chronos: Kafka input topic name"},
                    "a topic", check_topic, [](DelayQueueConfig& q) -> std::string& { return q.relay.input; }),
-      text_setting({"output", "Topic to which messages are published at their deadline.", "Chronos: Kafka output topic name"},
-                   "a topic", check_topic, [](DelayQueueConfig& q) -> std::string& { return q.output; }),
+      text_setting(
+          {"output", "Topic to which messages are published at their deadline.", "Chronos: Kafka output topic name"},
+          "a topic", check_topic, [](DelayQueueConfig& q) -> std::string& { return q.output; }),
       text_setting({"group", "Consumer group in which the nodes read the input. By default horae-NAME."}, "a group",
                    check_some, [](DelayQueueConfig& q) -> std::string& { return q.group; }),
-      text_setting({"dead_letter",
-                    "Topic for records that are no messages and for messages that the output refuses for good, with the "
-                    "reason in a header. Without it, the first are dropped with an error in the log, and the second are "
-                    "kept and tried each minute."},
-                   "a topic", check_topic, [](DelayQueueConfig& q) -> std::string& { return q.dead_letter; }),
+      text_setting(
+          {"dead_letter",
+           "Topic for records that are no messages and for messages that the output refuses for good, with the "
+           "reason in a header. Without it, the first are dropped with an error in the log, and the second are "
+           "kept and tried each minute."},
+          "a topic", check_topic, [](DelayQueueConfig& q) -> std::string& { return q.dead_letter; }),
       text_setting({"id_header", "Header with the id of a message.", "Chronos: chronosMessageId"}, "a name", check_some,
                    [](DelayQueueConfig& q) -> std::string& { return q.relay.headers.id; }),
       text_setting({"deadline_header", "Header with the deadline of a message, in RFC 3339; without a zone it is UTC.",
@@ -196,7 +200,9 @@ bool is_empty(const DelaySetting& setting, const DelayQueueConfig& queue) {
 
 // What is wrong with one queue as a whole.
 void check_queue(const DelayQueueConfig& queue, bool has_servers, std::vector<std::string>& faults) {
-  const auto note = [&](std::string_view fault) { faults.push_back(fmt::format("delay.{}: {}", queue.relay.queue, fault)); };
+  const auto note = [&](std::string_view fault) {
+    faults.push_back(fmt::format("delay.{}: {}", queue.relay.queue, fault));
+  };
   const std::string& input = queue.relay.input;
   if (queue.output.empty() == queue.webhook.empty()) note("give either an output or a webhook");
   if (!has_servers && (!input.empty() || !queue.output.empty() || !queue.dead_letter.empty())) {
@@ -225,7 +231,8 @@ std::string DelayReading::take(const FileEntry& entry) {
 std::string DelayReading::take_kafka_key(const FileEntry& entry) {
   constexpr std::array<std::string_view, 4> kTypes = {"string", "integer", "boolean", "floating-point"};
   if (std::ranges::find(kTypes, entry.type) == kTypes.end()) {
-    return fmt::format("{}: {} is of type {}; give a text, a number or true or false", entry.place, entry.key, entry.type);
+    return fmt::format("{}: {} is of type {}; give a text, a number or true or false", entry.place, entry.key,
+                       entry.type);
   }
   const std::string name = entry.key.substr(kKafkaPrefix.size());
   if (auto checked = check_kafka_setting(name, entry.items.front()); !checked.ok()) {
@@ -263,8 +270,8 @@ std::string DelayReading::take_queue_key(const FileEntry& entry) {
                        found->key, value_of(*found, {}));
   }
   if (auto read = found->read(queue, entry.items); !read.ok()) {
-    return fmt::format("{}: {} = {} {}; give {}", entry.place, entry.key, quote(fmt::format("{}", fmt::join(entry.items, ","))),
-                       read.error().message, found->allowed);
+    return fmt::format("{}: {} = {} {}; give {}", entry.place, entry.key,
+                       quote(fmt::format("{}", fmt::join(entry.items, ","))), read.error().message, found->allowed);
   }
   return "";
 }
@@ -273,9 +280,8 @@ bool DelayReading::is_variable(std::string_view name) { return name.starts_with(
 
 std::string DelayReading::take_variable(const std::string& name, const std::string& value) {
   std::string setting = name.substr(kVariablePrefix.size());
-  std::ranges::transform(setting, setting.begin(), [](unsigned char c) {
-    return c == '_' ? '.' : static_cast<char>(std::tolower(c));
-  });
+  std::ranges::transform(setting, setting.begin(),
+                         [](unsigned char c) { return c == '_' ? '.' : static_cast<char>(std::tolower(c)); });
   if (auto checked = check_kafka_setting(setting, value); !checked.ok()) {
     return fmt::format("{}: kafka.{} {}", name, setting, checked.error().message);
   }
@@ -286,7 +292,8 @@ std::string DelayReading::take_variable(const std::string& name, const std::stri
 DelayConfig DelayReading::finish(std::vector<std::string>& faults) const {
   DelayConfig config{.queues = {}, .kafka = kafka_};
   if (queues_.size() > kMaxConfiguredDelayQueues) {
-    faults.push_back(fmt::format("there are {} delay queues; give at most {}", queues_.size(), kMaxConfiguredDelayQueues));
+    faults.push_back(
+        fmt::format("there are {} delay queues; give at most {}", queues_.size(), kMaxConfiguredDelayQueues));
   }
   std::map<std::pair<std::string, std::string>, std::string> readers;
   const bool has_servers = kafka_.contains(std::string(kServers));
@@ -297,8 +304,9 @@ DelayConfig DelayReading::finish(std::vector<std::string>& faults) const {
     if (!queue.relay.input.empty()) {
       const auto [other, is_new] = readers.emplace(std::pair(queue.relay.input, queue.group), name);
       if (!is_new) {
-        faults.push_back(fmt::format("delay.{}: delay.{} reads topic {} in group {} as well; each would get a part of it",
-                                     name, other->second, queue.relay.input, queue.group));
+        faults.push_back(
+            fmt::format("delay.{}: delay.{} reads topic {} in group {} as well; each would get a part of it", name,
+                        other->second, queue.relay.input, queue.group));
       }
     }
     config.queues.push_back(std::move(queue));
@@ -344,7 +352,8 @@ One table for each delay queue, up to 64, in the file only: all nodes of a clust
 )";
   for (const DelaySetting& setting : delay_settings()) {
     text += fmt::format("| `{}` | {} | {} | {} |\n", setting.key,
-                        is_empty(setting, {}) ? "none" : fmt::format("`{}`", value_of(setting, {})), setting.allowed, setting.help);
+                        is_empty(setting, {}) ? "none" : fmt::format("`{}`", value_of(setting, {})), setting.allowed,
+                        setting.help);
   }
   return text;
 }

@@ -16,11 +16,11 @@
 namespace horae {
 
 struct DelayQueueConfig {
-  RelayOptions relay;       // its name and the topic of its input, too
-  std::string output;       // a topic; empty if there is a webhook
-  std::string group;        // after loading never empty
-  std::string dead_letter;  // a topic; empty if there is none
-  std::string webhook;      // a URL; empty if there is an output
+  RelayOptions relay;                         // its name and the topic of its input, too
+  std::string output;                         // a topic; empty if there is a webhook
+  std::string group;                          // after loading never empty
+  std::string dead_letter;                    // a topic; empty if there is none
+  std::string webhook;                        // a URL; empty if there is an output
   std::vector<std::string> webhook_networks;  // beyond the public internet, to which the webhook may lead
 };
 

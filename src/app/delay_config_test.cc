@@ -12,13 +12,13 @@
 namespace horae {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr std::string_view kKafka = "[kafka]\nbootstrap.servers = \"127.0.0.1:9092\"\n";
 
@@ -94,10 +94,11 @@ TEST_F(DelayConfigTest, ReportsAllFaultsAtOnceWithTheirPlaces) {
   const std::string fault = fault_of(std::string(kKafka) +
                                      "acks = 1\n[delay.a]\noutput = \"out\"\nhold_time = \"1s\"\nhorizon = \"2s\"\n"
                                      "holdtime = \"5s\"\npoll_interval = 100\n[delay.b]\ninput = \"in\"\n");
-  EXPECT_THAT(fault, AllOf(HasSubstr("horae.toml:3: kafka.acks cannot be set"), HasSubstr("hold_time is 1s"),
-                           HasSubstr("horizon is 2s"), HasSubstr("unknown key delay.a.holdtime; did you mean hold_time?"),
-                           HasSubstr("poll_interval is of type integer"),
-                           HasSubstr("delay.b: give either an output or a webhook")));
+  EXPECT_THAT(
+      fault,
+      AllOf(HasSubstr("horae.toml:3: kafka.acks cannot be set"), HasSubstr("hold_time is 1s"),
+            HasSubstr("horizon is 2s"), HasSubstr("unknown key delay.a.holdtime; did you mean hold_time?"),
+            HasSubstr("poll_interval is of type integer"), HasSubstr("delay.b: give either an output or a webhook")));
 }
 
 TEST_F(DelayConfigTest, RefusesWhatContradictsItself) {
@@ -131,8 +132,9 @@ TEST_F(DelayConfigTest, TakesSecretsFromTheEnvironmentAndPrintsNone) {
 }
 
 TEST_F(DelayConfigTest, IsPrintedAsAFileThatReadsBackTheSame) {
-  const auto config = load(std::string(kKafka) + "[delay.\"a.b\"]\ninput = \"in\"\noutput = \"out\"\n"
-                                                 "timing_advance = \"auto\"\n[delay.c]\nwebhook = \"http://h/\"\n");
+  const auto config = load(std::string(kKafka) +
+                           "[delay.\"a.b\"]\ninput = \"in\"\noutput = \"out\"\n"
+                           "timing_advance = \"auto\"\n[delay.c]\nwebhook = \"http://h/\"\n");
   ASSERT_TRUE(config.ok()) << config.error().message;
   const auto again = load(print_config(*config));
   ASSERT_TRUE(again.ok()) << again.error().message;

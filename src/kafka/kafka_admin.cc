@@ -43,19 +43,22 @@ std::optional<int> number_of(const std::map<std::string, std::string>& values, c
 std::vector<std::string> topic_warnings(const std::string& topic, TopicRole role, const TopicFacts& facts) {
   std::vector<std::string> warnings;
   if (facts.unclean_leader_election.value_or(false)) {
-    warnings.push_back(fmt::format("topic {}: unclean.leader.election.enable is true, so a replica that lags may become the "
-                                   "leader, and acknowledged messages are lost; set it to false",
-                                   topic));
+    warnings.push_back(
+        fmt::format("topic {}: unclean.leader.election.enable is true, so a replica that lags may become the "
+                    "leader, and acknowledged messages are lost; set it to false",
+                    topic));
   }
   if (facts.min_insync_replicas.value_or(2) < 2) {
-    warnings.push_back(fmt::format("topic {}: min.insync.replicas is {}, so a message is acknowledged while a single broker "
-                                   "has it; set it to 2, with 3 replicas",
-                                   topic, *facts.min_insync_replicas));
+    warnings.push_back(
+        fmt::format("topic {}: min.insync.replicas is {}, so a message is acknowledged while a single broker "
+                    "has it; set it to 2, with 3 replicas",
+                    topic, *facts.min_insync_replicas));
   }
   if (role == TopicRole::kInput && facts.cleanup_policy.find("compact") != std::string::npos) {
-    warnings.push_back(fmt::format("topic {}: cleanup.policy is {}, so Kafka drops messages with the key of a later one, "
-                                   "also before they are read; set it to delete",
-                                   topic, facts.cleanup_policy));
+    warnings.push_back(
+        fmt::format("topic {}: cleanup.policy is {}, so Kafka drops messages with the key of a later one, "
+                    "also before they are read; set it to delete",
+                    topic, facts.cleanup_policy));
   }
   return warnings;
 }

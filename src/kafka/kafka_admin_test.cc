@@ -23,9 +23,11 @@ TEST(TopicWarnings, NameWhatMayLoseMessages) {
 }
 
 TEST(TopicWarnings, SayNothingOfASafeTopicOrOneThatIsNotKnown) {
-  EXPECT_THAT(topic_warnings("in", TopicRole::kInput,
-                             {.partitions = 1, .min_insync_replicas = 2, .unclean_leader_election = kClean, .cleanup_policy = "delete"}),
-              IsEmpty());
+  EXPECT_THAT(
+      topic_warnings(
+          "in", TopicRole::kInput,
+          {.partitions = 1, .min_insync_replicas = 2, .unclean_leader_election = kClean, .cleanup_policy = "delete"}),
+      IsEmpty());
   EXPECT_THAT(topic_warnings("in", TopicRole::kInput, {}), IsEmpty());
 }
 
