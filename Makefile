@@ -103,6 +103,13 @@ bench/http: setup-test ## Measure submits, lives and pickups over HTTP, an idle 
 	@cd build && release/bench/http_bench
 	@cd build && release/bench/cluster_bench
 
+.PHONY: bench/delay
+bench/delay: setup-test ## Measure the delay queue between real topics; SHORT=1 for a quick look, WAITING=10000000 with a full table
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target delay_bench
+	@tools/kafka/kafka.sh fetch
+	@cd build && release/bench/delay_bench $(if $(SHORT),--short) $(if $(WAITING),--waiting $(WAITING))
+
 .PHONY: bench/memory
 bench/memory: setup-test ## Resident memory of a node on either store after 10,000 lives, and after a million and 100,000 connections
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null

@@ -14,7 +14,10 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-class DelayQueue : public DelayWorld {};
+class DelayQueue : public DelayWorld {
+ protected:
+  using DelayWorld::DelayWorld;
+};
 
 // Both paths: what is due in a moment is stored first, what is late is published at once.
 TEST_F(DelayQueue, RelaysEveryByteDelayedAndLate) {
@@ -176,6 +179,8 @@ TEST_F(DelayQueue, DuplicatesNothingWithoutFaults) {
 
 class DelayOutage : public DelayQueue {
  protected:
+  DelayOutage() : DelayQueue(true) {}
+
   // Sends for about six seconds, with the outage in the midst; everything arrives without a restart.
   void expect_all_arrive(const std::function<void()>& fail, const std::function<void()>& mend) {
     const auto one = start();

@@ -28,6 +28,13 @@ using std::literals::operator""s;
 
 class DelayWorld : public ::testing::Test {
  protected:
+  // Durable, if PostgreSQL is to be killed.
+  explicit DelayWorld(bool durable = false)
+      : unsafe_(durable
+                    ? std::vector<std::string>{}
+                    : std::vector<std::string>{"--postgres-allow-unsafe", "fsync,full_page_writes,synchronous_commit"}),
+        server_({.durable = durable, .settings = {}}) {}
+
   // Takes over what a dead node held, and read, as soon as the settings allow.
   static constexpr std::string_view kQuick = "hold_time = \"2s\"\nfailure_detection_interval = \"200ms\"\n";
 
@@ -39,9 +46,10 @@ class DelayWorld : public ::testing::Test {
         "[delay.orders]\ninput = \"{}\"\noutput = \"{}\"\n{}",
         kafka_.address(), input_, output_, more);
     // No thread reads the pipe of a node, and a full pipe would block it.
-    return std::make_unique<RunningNode>(std::vector<std::string>{
-        "--config", path, "--store", url_, "--postgres-allow-unsafe", "fsync,full_page_writes,synchronous_commit",
-        "--http-listen", "127.0.0.1:0", "--log-level", "off", "--grace", "5s"});
+    std::vector<std::string> flags = {"--config",    path,          "--store", url_,      "--http-listen",
+                                      "127.0.0.1:0", "--log-level", "off",     "--grace", "5s"};
+    flags.insert(flags.end(), unsafe_.begin(), unsafe_.end());
+    return std::make_unique<RunningNode>(flags);
   }
 
   // A record of the application; `in` from now on, which may be negative.
@@ -77,7 +85,8 @@ class DelayWorld : public ::testing::Test {
 
   const SystemClock clock_;
   TemporaryFolder folder_;
-  PostgresServer server_{{.durable = false, .settings = {}}};
+  const std::vector<std::string> unsafe_;
+  PostgresServer server_;
   std::string url_ = server_.make_database();
   KafkaBroker& kafka_ = shared_kafka();
   std::string input_ = kafka_.make_topic({.partitions = 4, .settings = {{"max.message.bytes", "3000000"}}});
