@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "app/access.h"
-#include "app/delay_queues.h"
+#include "app/node_delays.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "base/waker.h"
@@ -132,7 +132,7 @@ class Node::Parts {
   NodeAccess access_;
   Combiner combiner_;
   Engine engine_;
-  DelayQueues delays_;
+  NodeDelays delays_;
   Api api_;
   Waker readiness_waker_;
   Runner readiness_;

@@ -23,14 +23,14 @@ namespace horae {
 // A missing topic or broker does not fail the start: the status says so, and the queue starts by itself.
 //
 // start() and stop() from one thread; relays() is thread-safe.
-class DelayQueues {
+class NodeDelays {
  public:
   // All references must outlive it. `owner` names the node.
-  DelayQueues(MessageStore& store, const Clock& clock, Random& random, const DelayConfig& config,
+  NodeDelays(MessageStore& store, const Clock& clock, Random& random, const DelayConfig& config,
               const std::string& owner, const Logger& log, Meter& meter);
-  ~DelayQueues();
-  DelayQueues(const DelayQueues&) = delete;
-  DelayQueues& operator=(const DelayQueues&) = delete;
+  ~NodeDelays();
+  NodeDelays(const NodeDelays&) = delete;
+  NodeDelays& operator=(const NodeDelays&) = delete;
 
   void start();
 

@@ -1,10 +1,10 @@
-#include "app/delay_queues.h"
+#include "app/node_delays.h"
 
 #include "engine/relay/webhook_sink.h"
 
 namespace horae {
 
-DelayQueues::DelayQueues(MessageStore& store, const Clock& clock, Random& random, const DelayConfig& config,
+NodeDelays::NodeDelays(MessageStore& store, const Clock& clock, Random& random, const DelayConfig& config,
                          const std::string& owner, const Logger& log, Meter& meter)
     : clock_(clock),
       config_(config),
@@ -19,9 +19,9 @@ DelayQueues::DelayQueues(MessageStore& store, const Clock& clock, Random& random
   if (!config_.queues.empty()) checker_.add(check_, check_waker_);
 }
 
-DelayQueues::~DelayQueues() { stop({}); }
+NodeDelays::~NodeDelays() { stop({}); }
 
-RelayEnds DelayQueues::connect(const DelayQueueConfig& queue, const RelayWakes& wakes) {
+RelayEnds NodeDelays::connect(const DelayQueueConfig& queue, const RelayWakes& wakes) {
   RelayEnds ends;
   if (!queue.relay.input.empty()) {
     auto source = std::make_unique<KafkaSource>(
@@ -44,7 +44,7 @@ RelayEnds DelayQueues::connect(const DelayQueueConfig& queue, const RelayWakes& 
   return ends;
 }
 
-std::unique_ptr<KafkaSink> DelayQueues::topic(const std::string& name, const DelayQueueConfig& queue,
+std::unique_ptr<KafkaSink> NodeDelays::topic(const std::string& name, const DelayQueueConfig& queue,
                                               const RelayWakes& wakes) {
   auto sink = std::make_unique<KafkaSink>(
       KafkaSinkOptions{
@@ -54,7 +54,7 @@ std::unique_ptr<KafkaSink> DelayQueues::topic(const std::string& name, const Del
   return sink;
 }
 
-void DelayQueues::start() {
+void NodeDelays::start() {
   for (KafkaSink* sink : sinks_) sink->start();
   for (KafkaSource* source : sources_) source->start();
   relays_.start();
@@ -62,7 +62,7 @@ void DelayQueues::start() {
   is_started_ = true;
 }
 
-bool DelayQueues::stop(Duration grace) {
+bool NodeDelays::stop(Duration grace) {
   if (!is_started_) return true;
   is_started_ = false;
   checker_.stop();
