@@ -80,9 +80,6 @@ MonotonicTime Firing::run_once(MonotonicTime now) {
 
 MonotonicTime Firing::fires_at(const Shot& shot, Duration advance) const {
   const Instant target = shot.readied.due - std::chrono::floor<std::chrono::microseconds>(advance);
-  if (HORAE_MUTANT("fires_early_by_receipt_clock")) {
-    return context_.store_clock.surely_before(target).value_or(MonotonicTime::min());
-  }
   // The answer that readied it was a sample, so there is one.
   return context_.store_clock.surely_after(target).value_or(MonotonicTime::max());
 }

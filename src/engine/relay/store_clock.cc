@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
+
 namespace horae {
 namespace {
 
@@ -37,6 +39,8 @@ void StoreClock::choose_best() { best_ = *std::ranges::min_element(samples_, {},
 std::optional<MonotonicTime> StoreClock::surely_after(Instant instant) const {
   const std::lock_guard lock(mutex_);
   if (!best_) return std::nullopt;
+  if (HORAE_MUTANT("fires_early_by_receipt_clock"))
+    return samples_.back().sent + between(samples_.back().store, instant);
   return best_->received + between(best_->store, instant);
 }
 
