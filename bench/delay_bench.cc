@@ -1,4 +1,4 @@
-// delay_bench [--short] [--waiting N]: the delay queue as real processes between real topics, beside bare librdkafka.
+// delay_bench [--short] [--waiting N] [--rate N]: the delay queue as real processes between real topics, beside bare librdkafka.
 //
 // Producer, consumer, Kafka, PostgreSQL and nodes share this machine. Without --short it takes about ten minutes, and with
 // --waiting 10000000 it also fills the table with so many messages that are far from due.
@@ -26,6 +26,7 @@ namespace {
 struct Options {
   bool is_short = false;
   long waiting = 0;
+  int rate = 0;  // one run at that rate, and no more
 };
 
 // One server for all; each run has a database and topics of its own.
@@ -34,6 +35,10 @@ class Bench {
   explicit Bench(Options options) : options_(options) {}
 
   void run() {
+    if (options_.rate > 0) {
+      (void)run_once({.store = postgres_.make_database()}, options_.rate);
+      return;
+    }
     print_result("delay.floor.per_s", measure_floor(kafka_, options_.is_short ? 50'000 : 500'000));
     measure_saturation();
     measure_lateness(100);
@@ -182,10 +187,12 @@ class Bench {
 }  // namespace horae::bench
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a long bench shows what it has
   horae::bench::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--short") options.is_short = true;
+    if (word == "--rate" && i + 1 < argc) options.rate = std::atoi(argv[++i]);
     if (word == "--waiting" && i + 1 < argc) options.waiting = std::atol(argv[++i]);
   }
   horae::bench::Bench(options).run();

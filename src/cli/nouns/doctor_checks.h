@@ -26,6 +26,10 @@ Finding check_data_folder(const std::string& path);
 // Does not touch an embedded store that a node uses or that does not exist yet.
 std::vector<Finding> check_store(const Config& config, const Clock& clock);
 
+// The topics of the delay queues: a broker answers, they exist, and nothing about them may lose messages. None without
+// delay queues.
+std::vector<Finding> check_delay(const DelayConfig& config, const Clock& clock);
+
 // The node: reachable, ready, accepts this user, and of this version.
 std::vector<Finding> check_node(NodeClient& client);
 

@@ -15,7 +15,7 @@ namespace horae {
 struct WebhookSinkOptions {
   std::string url;
   Duration timeout = std::chrono::milliseconds(2500);  // from publish() to the report
-  AddressPolicy policy;                                // judges the address of each connection
+  AddressPolicy policy{};                              // judges the address of each connection
   std::size_t calls = 8;                               // at once
   std::size_t most_waiting = 1'000;
 };
