@@ -139,6 +139,12 @@ chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for M
 kafka: setup-test ## Run a Kafka broker on free loopback ports until Ctrl-C
 	@tools/kafka/kafka.sh demo
 
+.PHONY: demo/delay
+demo/delay: setup-test ## Show a delay queue: Kafka, PostgreSQL and two nodes, of which one is killed; until Ctrl-C
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae private_postgres
+	@tools/delay_demo.py build/release $(SECONDS)
+
 # The simulator; docs/internals/testing.md explains it.
 .PHONY: build-sim
 build-sim: setup-test
