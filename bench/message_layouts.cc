@@ -64,7 +64,7 @@ constexpr Layout kHot{
     "create table message (due timestamptz not null, deadline timestamptz not null, readied_at timestamptz,"
     " source_offset bigint, source_partition integer, may_be_published boolean not null default false, readied_by uuid,"
     " queue text collate \"C\" not null, id text collate \"C\" not null, headers text not null, key bytea, value bytea,"
-    " primary key (queue, id)) with (fillfactor = 80);"
+    " primary key (queue, id)) with (fillfactor = 45);"
     "create index message_due on message (queue, due, id)",
     "insert into message (queue, id, deadline, due, value, headers) select 'orders', id, due, due, value, '[]'"
     " from (" HORAE_BENCH_MESSAGES ") as m order by id on conflict do nothing",
