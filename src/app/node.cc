@@ -92,7 +92,9 @@ class Node::Parts {
             .log = log,
             .scheduler_status = [this] { return engine_.status(); },
             .readiness = [this] { return observed_.store().check_writes(); },
-            .gate = access_.gate()};
+            .gate = access_.gate(),
+            .messages = &store().messages(),
+            .delay_queues = &delays_.relays()};
   }
 
   PeerLink peer_link() {
