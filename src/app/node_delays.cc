@@ -1,11 +1,11 @@
 #include "app/node_delays.h"
 
-#include "engine/relay/webhook_sink.h"
+#include "engine/webhook/webhook_sink.h"
 
 namespace horae {
 
 NodeDelays::NodeDelays(MessageStore& store, const Clock& clock, Random& random, const DelayConfig& config,
-                         const std::string& owner, const Logger& log, Meter& meter)
+                       const std::string& owner, const Logger& log, Meter& meter)
     : clock_(clock),
       config_(config),
       owner_("horae-" + owner),
@@ -45,7 +45,7 @@ RelayEnds NodeDelays::connect(const DelayQueueConfig& queue, const RelayWakes& w
 }
 
 std::unique_ptr<KafkaSink> NodeDelays::topic(const std::string& name, const DelayQueueConfig& queue,
-                                              const RelayWakes& wakes) {
+                                             const RelayWakes& wakes) {
   auto sink = std::make_unique<KafkaSink>(
       KafkaSinkOptions{
           .topic = name, .client_id = owner_, .timeout = queue.relay.hold_time / 2, .settings = config_.kafka},

@@ -1,4 +1,4 @@
-#include "engine/relay/webhook_sink.h"
+#include "engine/webhook/webhook_sink.h"
 
 #include <fmt/format.h>
 
