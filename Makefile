@@ -109,6 +109,13 @@ bench/slots: setup-test ## How nodes share long tasks, serve urgent ones, and ho
 	@cmake --build --preset release --parallel $(JOBS) --target horae private_postgres
 	@python3 bench/slots.py build/release/src/cli/horae --postgres build/release/bench/private_postgres $(if $(BEFORE),--before $(BEFORE))
 
+.PHONY: bench/delay
+bench/delay: setup-test ## Measure the delay queue between real topics; SHORT=1 for a quick look, WAITING=10000000 with a full table
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target delay_bench
+	@tools/kafka/kafka.sh fetch
+	@cd build && release/bench/delay_bench $(if $(SHORT),--short) $(if $(WAITING),--waiting $(WAITING))
+
 .PHONY: bench/memory
 bench/memory: setup-test ## Resident memory of a node on either store after 10,000 lives, and after a million and 100,000 connections
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
@@ -137,6 +144,12 @@ chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for M
 .PHONY: kafka
 kafka: setup-test ## Run a Kafka broker on free loopback ports until Ctrl-C
 	@tools/kafka/kafka.sh demo
+
+.PHONY: demo/delay
+demo/delay: setup-test ## Show a delay queue: Kafka, PostgreSQL and two nodes, of which one is killed; until Ctrl-C
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae private_postgres
+	@tools/delay_demo.py build/release $(SECONDS)
 
 # The simulator; docs/internals/testing.md explains it.
 .PHONY: build-sim

@@ -24,6 +24,7 @@
 #include "base/random.h"
 #include "base/uuid.h"
 #include "engine/claims/claimer.h"
+#include "engine/relay/delay_queues.h"
 #include "engine/slots/dispatcher.h"
 #include "http/limits/admission.h"
 #include "observe/event_ring.h"
@@ -31,6 +32,7 @@
 #include "observe/queue_gauges.h"
 #include "store/cluster_store.h"
 #include "store/combiner.h"
+#include "store/message_store.h"
 #include "store/queue_store.h"
 #include "store/task_store.h"
 #include "store/token_store.h"
@@ -55,6 +57,8 @@ struct ApiParts {
   std::function<DispatcherStatus()> scheduler_status = {};  // null: a node without slots
   std::function<Result<void>()> readiness = {};             // beside the store's check; null: always ready
   GateParts gate = {};
+  MessageStore* messages = nullptr;     // with delay_queues
+  DelayQueues* delay_queues = nullptr;  // null: none is configured
 };
 
 struct ApiOptions {

@@ -36,6 +36,8 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
               .gate = {.find_token = [this](std::string_view) { return caller_; },
                        .throttle = [this](const std::string&) { return throttle_; },
                        .is_current = [this](const Principal&) { return !is_revoked_; }},
+              .messages = &observed_.store().messages(),
+              .delay_queues = &delay_queues_,
           },
           options),
       server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
