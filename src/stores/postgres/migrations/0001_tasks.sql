@@ -178,6 +178,17 @@ create table claim_token (
 );
 create index claim_token_age on claim_token (claimed_at);
 
+-- What a claim may do under a token that serves once: 0 it is the first, 1 the token has served, 2 another transaction is at work under
+-- it. For 0 and 1 the token is locked up to the end of the transaction. It never waits, so it may be asked with any locks held. The look
+-- comes after the lock and has a snapshot of its own, so it sees what the last one that held the lock has committed.
+create function horae_token_state(asked uuid) returns smallint language plpgsql volatile as $$
+begin
+  if not pg_try_advisory_xact_lock(uuid_hash_extended(asked, 0)) then
+    return 2;
+  end if;
+  return case when exists (select from claim_token where token = asked) then 1 else 0 end;
+end $$;
+
 -- The history of the tasks' attempts, in the order of `no`. The assignment of the present attempt follows from running or finished; a
 -- row that ends an attempt also says when it began. Partitions by day, as for task.
 create sequence trail_no;
