@@ -38,11 +38,14 @@ void ClaimPart::add(std::size_t place, const std::vector<int>& queues) {
     return std::ranges::any_of(queues, [&](int queue) { return std::ranges::binary_search(head.queues, queue); });
   };
   const auto last = std::ranges::find_if(heads_.rbegin(), heads_.rend(), competes);
-  if (last != heads_.rend() && last->queues == queues && last->places.size() < kMostWishesOfAHead) {
+  const bool has_rival = last != heads_.rend();
+  if (has_rival && last->queues == queues && last->places.size() < kMostWishesOfAHead) {
     last->places.push_back(place);
-  } else {
-    heads_.push_back({.places = {place}, .queues = queues, .looks = {}, .ticket = 0, .taken = {}});
+    return;
   }
+  // None may come away short, and be asked for again after its rival.
+  if (has_rival) look_.ranges_for_a_task = 1;
+  heads_.push_back({.places = {place}, .queues = queues, .looks = {}, .ticket = 0, .taken = {}});
 }
 
 HeadWish ClaimPart::wish_of(Head& head, const FreshTasks& fresh) const {
@@ -95,8 +98,8 @@ class Claiming {
         standing_(wishes.size(), Standing::kOpen),
         look_{.ranges_for_a_task = claimer.ranges_for_a_task_} {}
 
-  // Those that are to be asked for now. Of several with one token that serves once it is the first: what the others get
-  // depends on that.
+  // Those that are to be asked for now, in their order. What comes after a repeated token waits: whether the second wish
+  // under it gets something new depends on the first.
   std::vector<std::size_t> places() {
     std::vector<std::size_t> asked;
     std::set<Uuid> tokens;
@@ -106,6 +109,8 @@ class Claiming {
         standing_[i] = Standing::kServed;
       } else if (!wishes_[i].once || tokens.insert(wishes_[i].token).second) {
         asked.push_back(i);
+      } else {
+        break;
       }
     }
     return asked;
@@ -198,7 +203,9 @@ class Claiming {
       claimer_.names_.forget_numbers(taken.ended);
       if (!std::exchange(has_met_ended_, true)) reopen();
     }
-    if (taken.is_short) {
+    if (taken.is_put_off) {
+      reopen();
+    } else if (taken.is_short) {
       look_.ranges_for_a_task = std::min(part.look_.ranges_for_a_task * 4, 1.0);
       reopen();
     } else if (taken.others_hold && waits_ < kMostWaits) {

@@ -137,16 +137,17 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
   const auto happened = waits ? pool_.transact<bool>(body, repeat) : pool_.transact_in_one_trip<bool>(body, repeat);
   if (!happened.ok()) return happened.error();
   if (!*happened) return {};
+  // What found its lease changed is settled before the claims that it put off.
+  if (parts.changes) {
+    auto all = settler_.settle_rest(calls.settlements, std::move(settled));
+    if (!all.ok()) return unknown_outcome(all.error());
+    done.settled = std::move(*all);
+  }
   // The tasks are leased: leases_of() finds them by the token.
   if (parts.claim) {
     auto claimed = claimer_.finish(calls.wishes, std::move(*parts.claim));
     if (!claimed.ok()) return unknown_outcome(claimed.error());
     done.leased = std::move(*claimed);
-  }
-  if (parts.changes) {
-    auto all = settler_.settle_rest(calls.settlements, std::move(settled));
-    if (!all.ok()) return unknown_outcome(all.error());
-    done.settled = std::move(*all);
   }
   return {};
 }

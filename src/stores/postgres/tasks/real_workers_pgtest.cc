@@ -127,6 +127,21 @@ TEST_F(RealWorkers, AreServedInTheirOrderWhereTheyCompete) {
   EXPECT_EQ(claimed[0].tasks[0].priority, 1);
 }
 
+TEST_F(RealWorkers, AreServedInTheirOrderAlsoWhereTheFirstNeedsManyRanges) {
+  for (int i = 0; i < 12; ++i) submit(1);  // each a range of its own
+  const auto claimed = claim_all({own(10, "worker-1", {"other", "work"}), own(10, "worker-2")});
+  EXPECT_THAT(tasks_of(claimed), ElementsAre(SizeIs(10), SizeIs(2)));
+}
+
+TEST_F(RealWorkers, AreServedInTheirOrderAlsoAroundARepeatedToken) {
+  submit(1);
+  const ClaimWish in_vain = own(1, "worker-1", {"other"});
+  ClaimWish again = in_vain;
+  again.queues = {"work"};
+  const auto claimed = claim_all({in_vain, again, own(1, "worker-2")});
+  EXPECT_THAT(tasks_of(claimed), ElementsAre(IsEmpty(), SizeIs(1), IsEmpty()));
+}
+
 TEST_F(RealWorkers, BeatForWhatTheyHoldBesideWhatTheyComplete) {
   submit(1);
   const auto slow = claim(1);

@@ -11,12 +11,16 @@ namespace horae::postgres {
 namespace {
 
 const Sql kLockKnown = statement("lock_known");
+const Sql kCompleteOne = statement("complete_one");
 const ValuesStatement kCompleteWhole{statement("complete_whole")};
 const ValuesStatement kCompleteParts{statement("complete_parts")};
 const ValuesStatement kExtendWhole{statement("extend_whole")};
 
 static_assert(static_cast<int>(Event::kComplete) == 4 && static_cast<int>(State::kCompleted) == 3);
 static_assert(ValuesStatement::kMostRows >= kMaxRange, "the parts of one lease go into one statement");
+
+// Up to so many leases, one statement for each is cheaper.
+constexpr std::size_t kFew = 3;
 
 // A settlement and the lease of its task.
 struct Said {
@@ -192,6 +196,14 @@ KnownSettlements::KnownSettlements(Transaction& transaction, std::span<const Set
 }
 
 void KnownSettlements::send_whole() {
+  if (changes_.whole.size() <= kFew) {
+    for (const LeaseChanges::Whole& each : changes_.whole) {
+      Params params;
+      add_lease(each.lease, params);
+      sent_.push_back({.ticket = transaction_.send(kCompleteOne, params.add(each.results)), .has_ends = false});
+    }
+    return;
+  }
   in_pieces(changes_.whole.size(), [&](std::size_t first, std::size_t count) {
     const std::size_t ticket = kCompleteWhole.send_as_one(transaction_, {}, piece_of(changes_.whole, first, count),
                                                           [](const LeaseChanges::Whole& each, Params& params) {

@@ -1,5 +1,6 @@
 -- Settlements of leases that the node knows. A lease that is not as it knows it stays as it is; the statements answer
--- those that they changed. A write that changes another number of rows than it must makes the statement fail: a trigger
+-- those that they changed, and set horae.unmet for the rest of the transaction if it was not all of them: claims are put
+-- off then. A write that changes another number of rows than it must makes the statement fail: a trigger
 -- or another program changes this database.
 
 -- name: lock_known
@@ -12,6 +13,38 @@ select lo
  where lo = any($1::bigint[])
  order by lo
    for update;
+
+-- name: complete_one
+-- As complete_whole, of one lease.
+-- $1 bigint: its first number
+-- $2 bigint: its last number
+-- $3 integer: attempt
+-- $4 text: owner
+-- $5 text[]: results, or null
+-- Index: running_pkey
+-- Locks: the range
+with gone as (
+  delete from running
+   where lo = $1::bigint and hi = $2::bigint and attempt = $3::integer and owner = $4::text and recurring is null
+  returning queue, tries, run_at, started_at
+), ended as (
+  insert into finished (lo, hi, queue, attempt, tries, run_at, ended_event, state, owner, started_at, results,
+                        finished_at)
+  select $1::bigint, $2::bigint, queue, $3::integer, tries, run_at, 4, 3, $4::text, started_at, $5::text[], horae_now()
+    from gone
+  returning queue
+), counted as (
+  insert into tally (queue, state, n)
+  select queue, 3, $2::bigint - $1::bigint + 1
+    from ended
+  returning n
+)
+select $1::bigint, $2::bigint
+ where case
+         when not exists (select from gone) then set_config('horae.unmet', 'on', true) is null
+         when exists (select from counted) then true
+         else ('rows that a trigger or another program keeps from being changed, of ' || (select count(*) from gone))::boolean
+       end;
 
 -- name: complete_whole
 -- Completes all tasks of leases: moves running ranges to finished. All statements lock running ranges in the order of
@@ -51,7 +84,10 @@ with told(lo, hi, attempt, owner, results) as (
            when (select count(*) from ended) = count(*) and (select count(*) from counted) = count(distinct queue)
              then 0
            else ('rows that a trigger or another program keeps from being changed, of ' || count(*))::integer
-         end as difference
+         end as difference,
+         case
+           when count(*) < (select count(*) from told where lo > 0) then set_config('horae.unmet', 'on', true)
+         end as unmet
     from gone
 )
 select lo, hi
@@ -121,7 +157,8 @@ with done(lease, lo, hi, results) as (
              and (select count(*) from counted) = (select count(distinct queue) from ended)
              then 0
            else ('rows that a trigger or another program keeps from being changed, of ' || count(*))::integer
-         end as difference
+         end as difference,
+         case when count(*) < cardinality($1::bigint[]) then set_config('horae.unmet', 'on', true) end as unmet
     from gone
 )
 select lo, hi, null::timestamptz as expires
@@ -173,7 +210,11 @@ with told(lo, hi, attempt, owner, length) as (
   select case
            when (select count(*) from saved) = count(*) then 0
            else ('rows that a trigger or another program keeps from being changed, of ' || count(*))::integer
-         end as difference
+         end as difference,
+         case
+           when (select count(*) from beaten) < (select count(*) from told where lo > 0)
+             then set_config('horae.unmet', 'on', true)
+         end as unmet
     from reported
 )
 select lo, hi, expires

@@ -15,7 +15,7 @@ const ValuesStatement kTakeHead{statement("take_head")};    // one wish from one
 const ValuesStatement kTakeHeads{statement("take_heads")};  // any
 
 // As the statements answer them.
-enum class Code { kFine = 0, kShort = 1, kEnded = 2, kServed = 3, kBusy = 4, kOthersHold = 5, kEmpty = 6 };
+enum class Code { kFine = 0, kShort = 1, kEnded = 2, kServed = 3, kBusy = 4, kOthersHold = 5, kEmpty = 6, kPutOff = 7 };
 
 Params params_for_one(const HeadWish& wish) {
   const ClaimWish& claim = *wish.wishes.front();
@@ -67,6 +67,9 @@ void read(const Row& row, TakenHead& head) {
       break;
     case Code::kEmpty:
       head.is_empty = true;
+      break;
+    case Code::kPutOff:
+      head.is_put_off = true;
       break;
     case Code::kServed:
       head.served.push_back(wish());

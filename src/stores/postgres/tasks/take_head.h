@@ -66,6 +66,7 @@ struct TakenHead {
   bool is_short = false;     // it takes more ranges than it was to look at
   bool others_hold = false;  // other transactions hold all that is ready
   bool is_empty = false;     // nothing is ready
+  bool is_put_off = false;   // settlements of this transaction have to be repeated first
 };
 
 // `fresh` has ValuesStatement::kMostRows elements at most.

@@ -1,5 +1,6 @@
--- Claims from the heads of queues. Each statement answers rows for read_taken() (take_head.cc): what was leased, which ready
--- ranges were left in part, and a verdict.
+-- Claims from the heads of queues. Each statement answers rows for read_taken_head() (take_head.cc): what was leased, which
+-- ready ranges were left in part, and a verdict. A claim is put off if settlements that this transaction began with have
+-- found their leases changed (settle_known.sql): what they were to do has to be done first.
 
 -- name: take_head
 -- The claim of one worker from one queue. It reads the head of the queue, puts the fresh ranges beside it, as make_ready
@@ -30,6 +31,7 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
          q.rate,
          q.paused or coalesce((select stopped from control), true) as closed,
          case when $10::boolean then horae_token_state($7::uuid) else 0::smallint end as token_state,
+         coalesce(current_setting('horae.unmet', true), '') = 'on' as put_off,
          s.second,
          q.base + q.rate * (s.second - q.since) as rank_of_zero
     from queue as q,
@@ -51,6 +53,7 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
             limit $4::bigint
               for update skip locked) as of_queue
    where not wished.closed
+     and not wished.put_off
      and wished.token_state = 0
   union all
   select null, lo, hi, no, rank_of_zero - priority, second, (select horae_now()), 0, 0, max_attempts, recurring, null, null, null
@@ -64,7 +67,7 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
 ), cut as materialized (
   select *,
          case
-           when (select closed or token_state <> 0 from wished) or (select is_so from short)
+           when (select closed or put_off or token_state <> 0 from wished) or (select is_so from short)
              then lo - 1
            else least(hi, hi + $5::bigint - sum((hi - lo + 1)::integer) over (order by rank, at, lo))
          end as upto,
@@ -92,11 +95,11 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
    where upto >= lo
   returning 1
 ), noted as (
-  insert into claim_token (token, claimed_at)
-  select $7::uuid, now
+  insert into claim_token (token, claimed_at, lo, hi)
+  select $7::uuid, min(now), min(lo), max(upto)
     from cut
    where upto >= lo and $10::boolean
-   limit 1
+  having count(*) > 0
   returning 1
 ), wrong as (
   select (select count(*) from gone) <> count(*) filter (where upto >= lo and place is not null)
@@ -113,6 +116,7 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
            when (select token_state from wished) <> 0 then 2::smallint + (select token_state from wished)
            when (select is_so from short) then 1::smallint
            when exists (select from cut where upto >= lo) or (select closed from wished) then 0::smallint
+           when (select put_off from wished) then 7::smallint
            when exists (select from ready where ready.queue = $1::integer) then 5::smallint
            else 6::smallint
          end as code
@@ -153,7 +157,7 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
     from told
    where token_state = 0
 ), wanted as materialized (
-  select coalesce(sum(most), 0) as tasks
+  select case when coalesce(current_setting('horae.unmet', true), '') = 'on' then 0 else coalesce(sum(most), 0) end as tasks
     from wishes
 ), wished as materialized (
   select w.no as told_no,
@@ -210,7 +214,7 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
          (select horae_now()) as now
     from line
 ), piece as materialized (
-  select w.wish, w.owner, w.token, w.length,
+  select w.wish, w.owner, w.token, w.length, w.once,
          c.lo + greatest(0, w.first - (c.beyond - (c.hi - c.lo + 1))) as lo,
          least(c.upto, c.hi + w.beyond - c.beyond) as hi,
          c.queue, c.rank, c.at, c.attempt, c.tries, c.max_attempts, c.recurring, c.run_at, c.ended_event, c.ended_owner,
@@ -239,12 +243,13 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
     from piece
   returning (hi - lo + 1)::integer as tasks
 ), served as materialized (
-  select token, (select now from piece limit 1) as now
-    from wishes
-   where once and first < (select sum((upto - lo + 1)::integer) from cut where upto >= lo)
+  select token, min(now) as now, min(lo) as lo, max(hi) as hi
+    from piece
+   where once
+   group by token
 ), noted as (
-  insert into claim_token (token, claimed_at)
-  select token, now
+  insert into claim_token (token, claimed_at, lo, hi)
+  select token, now, lo, hi
     from served
   returning 1
 ), wrong as (
@@ -260,6 +265,7 @@ with fresh(lo, hi, of_queue, priority, max_attempts, recurring) as (
              then ('rows that a trigger or another program keeps from being changed, beside ' ||
                    (select count(*) from gone))::smallint
            when (select is_so from short) then 1::smallint
+           when coalesce(current_setting('horae.unmet', true), '') = 'on' then 7::smallint
            when exists (select from piece) or (select tasks from wanted) = 0 then 0::smallint
            when exists (select from wished join ready on ready.queue = wished.no where not wished.closed) then 5::smallint
            when exists (select from wished where closed) then 0::smallint
