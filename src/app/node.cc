@@ -23,7 +23,7 @@ class Node::Parts {
         observed_(store, clock, peer_link()),
         access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
         combiner_(observed_.store().tasks(), config.combiner),
-        engine_(observed_.store(), clock, random_, owner, log, config.engine, observed_.metrics()),
+        engine_(observed_.store(), combiner_, clock, random_, owner, log, config.engine, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         readiness_(clock, log),
         http_(config.http),

@@ -19,8 +19,8 @@ std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
 
 }  // namespace
 
-Engine::Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
-               const EngineOptions& options, Meter& meter)
+Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& random, const std::string& owner,
+               const Logger& log, const EngineOptions& options, Meter& meter)
     : cluster_(store.cluster()),
       clock_(clock),
       owner_(owner),
@@ -36,6 +36,7 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
                .wake = [this] { wakers_.upkeep.wake(); }},
               owner, options.dispatcher.lease, log, jobs_of(store.tasks(), options)),
       dispatcher_({.tasks = store.tasks(),
+                   .exchange = exchange_through(combiner),
                    .queues = store.queues(),
                    .claimer = claimer_,
                    .executor = executors_,

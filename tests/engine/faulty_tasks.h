@@ -20,6 +20,7 @@ class FaultyTasks final : public TaskStore {
   explicit FaultyTasks(TaskStore& store) : store_(store) {}
 
   Fault fault = Fault::kNone;
+  bool fails_as_a_whole = false;             // the fault is of exchange(), not of the parts that it is made of
   ErrorCode code = ErrorCode::kUnavailable;  // instead of kUnavailable
   std::atomic<int> calls = 0;
   std::atomic<int> claims = 0;                         // calls of claim()
@@ -51,6 +52,10 @@ class FaultyTasks final : public TaskStore {
   }
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     return call([&] { return store_.settle(settlements); });
+  }
+  Result<BundleOutcome> exchange(const Bundle& bundle) override {
+    if (!fails_as_a_whole) return TaskStore::exchange(bundle);
+    return call([&] { return store_.exchange(bundle); });
   }
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
     return call([&] { return store_.cancel(wishes); });

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "tests/support/direct_exchange.h"
 
 namespace horae::sim {
 namespace {
@@ -137,6 +138,7 @@ NodeLife::NodeLife(Node& node, std::string owner)
                .wake = [this] { wake(kUpkeep); }},
               owner, world_.plan.lease, world_.log(), jobs()),
       dispatcher_({.tasks = tasks_,
+                   .exchange = testing::exchange_with(tasks_),
                    .queues = queues_,
                    .claimer = claimer_,
                    .executor = *watched_,
@@ -195,6 +197,8 @@ DispatcherOptions NodeLife::dispatcher_options() const {
   return {.queues = {"queue-0"},
           .slots = static_cast<std::size_t>(world_.plan.node_slots),
           .ahead = static_cast<std::size_t>(world_.plan.node_slots),
+          .ahead_time = world_.plan.ahead_time,
+          .give_back = world_.plan.give_back,
           .lease = world_.plan.lease,
           .dispatch_interval = world_.plan.poll / 20,
           .elevator_interval = world_.plan.poll,
