@@ -18,7 +18,7 @@
 
 namespace horae::bench {
 
-inline constexpr int kLongTasks = 4;  // that a worker holds all the time, if any
+inline constexpr int kLongTasks = 4;    // that a worker holds all the time, if any
 extern const std::string kSpecOfBench;  // 200 bytes
 
 class Ids {

@@ -54,8 +54,8 @@ std::string exchange_body(const std::string& owner, const std::vector<HeldTask>&
                           const std::string& wait) {
   std::string settlements;
   const auto add = [&](const HeldTask& task, std::string_view event, std::string_view more) {
-    settlements += fmt::format(R"({}{{"event":"{}","id":{},"number":{},"attempt":{}{}}})", settlements.empty() ? "" : ",",
-                               event, task.id, task.number, task.attempt, more);
+    settlements += fmt::format(R"({}{{"event":"{}","id":{},"number":{},"attempt":{}{}}})",
+                               settlements.empty() ? "" : ",", event, task.id, task.number, task.attempt, more);
   };
   for (const HeldTask& task : done) add(task, "complete", R"(,"result":{})");
   for (const HeldTask& task : running) add(task, "heartbeat", "");

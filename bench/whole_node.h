@@ -18,7 +18,8 @@ namespace horae::bench {
 class WholeNode {
  public:
   // `slots` of its own.
-  explicit WholeNode(const std::string& url, bool has_slots = true) : store_(std::move(open_store(url, clock_)).value()) {
+  explicit WholeNode(const std::string& url, bool has_slots = true)
+      : store_(std::move(open_store(url, clock_)).value()) {
     Config config;
     config.http.listen = {"127.0.0.1:0"};
     if (!has_slots) config.engine.dispatcher.slots = 0;

@@ -36,7 +36,7 @@ using Results = std::vector<std::pair<std::string, double>>;
 
 struct Pace {
   int rounds = 5;
-  double seconds = 3.0;  // of each candidate in each round
+  double seconds = 3.0;    // of each candidate in each round
   long lives = 1'000'000;  // of the part errors
 };
 
@@ -105,8 +105,9 @@ class World {
 
  private:
   const Pace pace_;
-  testing::PostgresServer server_{{.settings = {"max_wal_size = 8GB", "checkpoint_timeout = 30min", "shared_buffers = 1GB",
-                                                "shared_preload_libraries = 'pg_stat_statements'"}}};
+  testing::PostgresServer server_{
+      {.settings = {"max_wal_size = 8GB", "checkpoint_timeout = 30min", "shared_buffers = 1GB",
+                    "shared_preload_libraries = 'pg_stat_statements'"}}};
   PostgresMeter meter_{server_.url(), server_.pid()};
   Folder folder_;
 };
@@ -168,13 +169,14 @@ double drained_per_second(World& world, const RestCall& call) {
 
 void compare_exchange8(World& world, Results& results) {
   constexpr int kBatch = 8;
-  compare(world, "http.exchange",
-          {{"exchange", [&] { return drained_per_second(world, [](RestWorker& each) { return each.exchange(kBatch); }); }},
-           {"claim_settle",
-            [&] {
-              return drained_per_second(world, [](RestWorker& each) { return each.settle_and_claim(kBatch, true); });
-            }}},
-          results);
+  compare(
+      world, "http.exchange",
+      {{"exchange", [&] { return drained_per_second(world, [](RestWorker& each) { return each.exchange(kBatch); }); }},
+       {"claim_settle",
+        [&] {
+          return drained_per_second(world, [](RestWorker& each) { return each.settle_and_claim(kBatch, true); });
+        }}},
+      results);
 }
 
 void compare_own_token(World& world, Results& results) {

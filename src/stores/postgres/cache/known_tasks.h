@@ -160,7 +160,7 @@ class KnownTasks {
   std::int64_t& number_of(const TaskId& id) { return numbers_[std::hash<TaskId>{}(id) % kSlots]; }
 
   std::mutex mutex_;
-  std::vector<Slot> slots_ = std::vector<Slot>(kSlots);                  // guarded by mutex_
+  std::vector<Slot> slots_ = std::vector<Slot>(kSlots);                    // guarded by mutex_
   std::vector<std::int64_t> numbers_ = std::vector<std::int64_t>(kSlots);  // guarded by mutex_
 };
 

@@ -61,8 +61,8 @@ class ClaimPart {
   // What the last round has taught.
   struct Look {
     double ranges_for_a_task = 0;
-    bool full = false;             // without the floors
-    std::vector<Uuid> tokens;      // wait for those that are at work under them
+    bool full = false;              // without the floors
+    std::vector<Uuid> tokens;       // wait for those that are at work under them
     std::set<std::int32_t> queues;  // wait for those that hold their heads
   };
 

@@ -116,7 +116,10 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
     std::optional<SettleBatch> any;
     std::optional<Insertion> insertion;
     if (parts.changes) simple.emplace(transaction, calls.settlements, *parts.changes);
-    if (waits && !any.emplace(transaction, calls.settlements, is_confirmed).send()) return transaction.failure()->error;
+    if (waits) {
+      if (!any.emplace(transaction, calls.settlements, is_confirmed).send()) return transaction.failure()->error;
+      any->lower(floors_);
+    }
     if (parts.entries) insertion.emplace(transaction, *parts.entries, begin);
     if (parts.claim) parts.claim->send(transaction, fresh);
     if (auto committed = transaction.commit(); !committed.ok()) {

@@ -44,7 +44,8 @@ std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges_of(const Entries
 std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries,
                                                     const std::vector<int>& queues) {
   const bool all_ready = std::ranges::all_of(entries, [&](const NewEntry& entry) {
-    return std::ranges::binary_search(queues, entry.queue) && !entry.submission->task.run_at && !entry.submission->start;
+    return std::ranges::binary_search(queues, entry.queue) && !entry.submission->task.run_at &&
+           !entry.submission->start;
   });
   if (!all_ready) return std::nullopt;
   std::vector<FreshRange> fresh;

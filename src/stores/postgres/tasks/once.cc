@@ -39,8 +39,7 @@ Result<std::vector<LeasedTask>> leases_of(Pool& pool, const Uuid& token) {
 
 Result<std::vector<bool>> have_served(Pool& pool, std::span<const Uuid> tokens) {
   return pool.look<std::vector<bool>>([&](Transaction& transaction) -> Result<std::vector<bool>> {
-    const std::size_t ticket =
-        transaction.send(kServed, Params::of(std::vector<Uuid>(tokens.begin(), tokens.end())));
+    const std::size_t ticket = transaction.send(kServed, Params::of(std::vector<Uuid>(tokens.begin(), tokens.end())));
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     std::set<Uuid> served;
     for (const Row row : transaction.rows(ticket)) served.insert(row.uuid(0));

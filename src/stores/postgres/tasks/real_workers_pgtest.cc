@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -48,8 +50,19 @@ class RealWorkers : public RoundTrips {
   }
 
   std::string commits_since(const std::string& number) {
-    return ask("select count(distinct xmin::text) from (select xmin, lo from finished union all select xmin, lo from running"
-               " union all select xmin, number from task) as t where lo >= " + number);
+    return ask(
+        "select count(distinct xmin::text) from (select xmin, lo from finished union all select xmin, lo from running"
+        " union all select xmin, number from task) as t where lo >= " +
+        number);
+  }
+
+  // How many lines of the server's log say ERROR.
+  std::string server_errors() {
+    std::ifstream log(std::filesystem::path(ask("show data_directory")).parent_path() / "log");
+    EXPECT_TRUE(log.is_open());
+    long lines = 0;
+    for (std::string line; std::getline(log, line);) lines += line.find("ERROR:") != std::string::npos;
+    return std::to_string(lines);
   }
 
   // The worker's token may see only these queues.
@@ -156,9 +169,9 @@ TEST_F(RealWorkers, BeatForWhatTheyHoldBesideWhatTheyComplete) {
   EXPECT_EQ(outcome.settled.back().state, State::kRunning);
   ASSERT_TRUE(outcome.settled.back().lease_expires);
   EXPECT_EQ(ask("select progress from progress"), "0.5");
-  EXPECT_EQ(ask("select (expires > now() + interval '8 s')::text from running where lo = " +
-                std::to_string(slow[0].number)),
-            "true");
+  EXPECT_EQ(
+      ask("select (expires > now() + interval '8 s')::text from running where lo = " + std::to_string(slow[0].number)),
+      "true");
 }
 
 TEST_F(RealWorkers, SettleAPartOfTheirTasksInOneTrip) {
@@ -198,6 +211,18 @@ TEST_F(RealWorkers, FailuresShareTheCommit) {
   EXPECT_EQ(commits_since(std::to_string(batch[3].number)), "2") << "the submit, and all that followed";
 }
 
+TEST_F(RealWorkers, GetWhatIsYieldedWithTheirClaimAlsoIfItWasMoreUrgentThanAllThatIsReady) {
+  submit(4);
+  const auto leases = claim(2);
+  (void)claim(1);  // the floor is that of the third
+  auto batch = completions(leases);
+  batch[0].event = Event::kYield;
+  batch[1].event = Event::kYield;
+  const auto outcome = exchange(batch, {}, {own(1, "worker-2", {"other", "work"})});
+  ASSERT_THAT(outcome.leased.at(0).tasks, SizeIs(1));
+  EXPECT_EQ(outcome.leased[0].tasks[0].number, leases[0].number);
+}
+
 TEST_F(RealWorkers, AskInVainWithoutATransactionId) {
   const std::string before = ask("select txid_snapshot_xmax(txid_current_snapshot())");
   for (int i = 0; i < 3; ++i) {
@@ -206,6 +231,41 @@ TEST_F(RealWorkers, AskInVainWithoutATransactionId) {
   }
   EXPECT_EQ(ask("select txid_snapshot_xmax(txid_current_snapshot())"), before);
   EXPECT_EQ(ask("select count(*) from claim_token"), "0");
+}
+
+// What happens to leases meanwhile is no error of the server: its log is the operator's.
+TEST_F(RealWorkers, CauseNoErrorOfTheServer) {
+  const std::string before = server_errors();
+  CountedNode other(url());
+  const auto leases = submit_and_claim(8);
+  (void)other.settler.settle(std::vector{completions(leases)[0]}).value();  // at another node: the lease is cut
+  submit(4);
+  auto outcome = exchange(completions(leases), submissions(2), {own(4)});
+  EXPECT_EQ(outcome.settled.at(0).verdict, Verdict::kRepeated);
+  EXPECT_EQ(outcome.settled.at(1).verdict, Verdict::kAccepted);
+  EXPECT_THAT(outcome.leased.at(0).tasks, SizeIs(4));
+
+  const auto beaten = beats(outcome.leased[0].tasks);
+  (void)other.settler.settle(completions(outcome.leased[0].tasks)).value();
+  EXPECT_THAT(settle(beaten), Each(Field(&SettleOutcome::verdict, Verdict::kWrongState)));
+  ask("update queue set paused = true");
+  EXPECT_THAT(claim_all({own(1), own(1, "worker-2")}).at(0).tasks, IsEmpty());
+  ask("update queue set paused = false");
+  const ClaimWish twice = own(1);
+  EXPECT_THAT(tasks_of(claim_all({twice, twice})), ElementsAre(SizeIs(1), SizeIs(1)));
+  EXPECT_EQ(server_errors(), before);
+}
+
+// The claim is put off until the settlements are done that came before it.
+TEST_F(RealWorkers, ClaimAfterASettlementWhoseLeaseHadChanged) {
+  const auto leases = submit_and_claim(1);
+  auto yield = completions(leases);
+  yield[0].event = Event::kYield;
+  CountedNode other(url());
+  (void)other.settler.settle(yield).value();
+  const auto outcome = exchange(completions(leases), submissions(1), {own(2, "worker-2")});
+  EXPECT_EQ(outcome.settled.at(0).verdict, Verdict::kWrongState) << "no other attempt has begun by then";
+  EXPECT_THAT(outcome.leased.at(0).tasks, SizeIs(2));
 }
 
 TEST_F(RealWorkers, RepeatTheirTokenInALargerCall) {

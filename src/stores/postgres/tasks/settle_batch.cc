@@ -203,8 +203,8 @@ bool SettleBatch::has_moved(const Settlement& said) const {
   const auto number = numbers_[static_cast<std::size_t>(&said - settlements_.data())];
   if (!number) return false;
   const auto found = standings_.find(*number);
-  return found != standings_.end() && found->second.state == State::kRunning &&
-         found->second.attempt == said.attempt && found->second.owner == said.owner;
+  return found != standings_.end() && found->second.state == State::kRunning && found->second.attempt == said.attempt &&
+         found->second.owner == said.owner;
 }
 
 // Reads what only some events need.
@@ -279,9 +279,13 @@ bool SettleBatch::send() {
   return true;
 }
 
+void SettleBatch::lower(Floors& floors) const {
+  for (const ReadyRange& ready : written_.ready) floors.lower(ready.life.queue, ready.rank);
+}
+
 // What was extended is so since the write, not since the lock.
 std::vector<SettleOutcome> SettleBatch::read(Floors& floors) {
-  for (const ReadyRange& ready : written_.ready) floors.lower(ready.life.queue, ready.rank);
+  lower(floors);
   LeaseEnds ends;
   ends.read(transaction_, written_.leases);
   for (const std::size_t place : extended_) {

@@ -30,6 +30,10 @@ class SettleBatch {
   // Reads and locks what the batch names, decides, and sends all changes. False after a failure.
   bool send();
 
+  // For claims later in this transaction, which see what it makes ready. read() does it again, because claims of others
+  // do not see that until the commit.
+  void lower(Floors& floors) const;
+
   // After the commit.
   std::vector<SettleOutcome> read(Floors& floors);
 

@@ -123,8 +123,8 @@ bool add(Group group, LeaseChanges& changes) {
     changes.whole.push_back({lease, results_of(group)});
     return true;
   }
-  const bool are_alike = std::ranges::all_of(
-      group, [&](const Said& each) { return each.said->lease == group.front().said->lease; });
+  const bool are_alike =
+      std::ranges::all_of(group, [&](const Said& each) { return each.said->lease == group.front().said->lease; });
   if (is_whole && completed == 0 && are_alike) {
     changes.beaten.push_back({lease, group.front().said->lease});
     for (const Said& each : group) {

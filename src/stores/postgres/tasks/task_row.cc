@@ -75,8 +75,8 @@ void insert_task_rows(Transaction& transaction, const std::vector<NewEntry>& ent
     retry_jitter.push_back(if_own(task.retry.jitter));
   }
   if (plain.number.size() == 1) {
-    transaction.send(kInsertPlainTask, Params::of(plain.number[0], plain.id[0], plain.queue[0], plain.priority[0],
-                                                  plain.spec[0]));
+    transaction.send(kInsertPlainTask,
+                     Params::of(plain.number[0], plain.id[0], plain.queue[0], plain.priority[0], plain.spec[0]));
   } else if (!plain.number.empty()) {
     transaction.send(kInsertPlainTasks, Params::of(plain.number, plain.id, plain.queue, plain.priority, plain.spec));
   }
