@@ -415,6 +415,7 @@ TEST_F(PlansAmongTies, TheLeasesOfATokenAreFoundByIt) {
       "running", kRounds * 4,
       [this] {
         lease_many();
+        administrate("truncate claim_token");
         administrate("insert into claim_token select token, now(), min(lo), max(hi) from running group by token");
       },
       [this] {

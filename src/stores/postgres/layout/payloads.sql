@@ -43,7 +43,7 @@ select l.lo, l.hi, l.queue, l.attempt, l.expires, l.token, l.owner
          select *
            from running
           where c.token is not null
-            and running.lo > c.lo - 64
+            and running.lo >= c.lo
             and running.lo <= c.hi
             and running.token = w.token
          union all

@@ -131,7 +131,7 @@ delete from claim_token
             and not exists (
               select
                 from running
-               where running.lo > c.lo - 64 and running.lo <= c.hi and running.token = c.token)
+               where running.lo >= c.lo and running.lo <= c.hi and running.token = c.token)
           order by c.claimed_at
           limit $2::bigint));
 
@@ -146,7 +146,7 @@ select exists (
             and not exists (
               select
                 from running
-               where running.lo > c.lo - 64 and running.lo <= c.hi and running.token = c.token));
+               where running.lo >= c.lo and running.lo <= c.hi and running.token = c.token));
 
 -- name: uncount
 -- $1 integer[]: queues
