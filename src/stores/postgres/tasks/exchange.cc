@@ -107,7 +107,7 @@ std::pair<Insertion::Begin, FreshTasks> Exchanger::place_fresh(const Parts& part
 }
 
 Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& done) {
-  const auto [begin, fresh] = place_fresh(parts);
+  const auto placed = place_fresh(parts);
   const bool waits = parts.settles && !parts.changes;
   const bool is_confirmed = waits && known_.confirm(calls.settlements);
   Settler::Outcomes settled;
@@ -120,8 +120,8 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
       if (!any.emplace(transaction, calls.settlements, is_confirmed).send()) return transaction.failure()->error;
       any->lower(floors_);
     }
-    if (parts.entries) insertion.emplace(transaction, *parts.entries, begin);
-    if (parts.claim) parts.claim->send(transaction, fresh);
+    if (parts.entries) insertion.emplace(transaction, *parts.entries, placed.first);
+    if (parts.claim) parts.claim->send(transaction, placed.second);
     if (auto committed = transaction.commit(); !committed.ok()) {
       if (Insertion::was_refused(*transaction.failure())) return false;
       return committed.error();
