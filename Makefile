@@ -99,9 +99,10 @@ soak: build ## Kill a process on each store KILLS (default 2000) times, and Post
 .PHONY: bench/http
 bench/http: setup-test ## Measure submits, lives and pickups over HTTP, an idle node, and three of them
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
-	@cmake --build --preset release --parallel $(JOBS) --target http_bench cluster_bench
+	@cmake --build --preset release --parallel $(JOBS) --target http_bench cluster_bench workers_bench
 	@cd build && release/bench/http_bench
 	@cd build && release/bench/cluster_bench
+	@cd build && release/bench/workers_bench
 
 .PHONY: bench/slots
 bench/slots: setup-test ## How nodes share long tasks, serve urgent ones, and how many empty tasks their slots run; BEFORE=program compares
