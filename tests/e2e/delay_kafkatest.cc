@@ -1,4 +1,4 @@
-// The delay queue as real processes, with real Kafka and PostgreSQL: docs/concepts/delay.md says what holds.
+// The delay queue as real processes, with real Kafka and PostgreSQL: docs/concepts/delay_queue.md says what holds.
 
 #include <algorithm>
 #include <random>
