@@ -96,8 +96,9 @@ TEST_F(ObservedStoreTest, ReportsCancelledAndPromotedTasks) {
   start_two();
   const std::vector<CancelWish> wishes = {{.id = id_of(1), .reason = std::nullopt}};
   ASSERT_TRUE(observed_.tasks().cancel(wishes).ok());
-  EXPECT_THAT(recorder_.take(),
-              ElementsAre(Change{.event = Event::kCancel, .task = id_of(1), .state = State::kCancelled}));
+  EXPECT_THAT(
+      recorder_.take(),
+      ElementsAre(Change{.event = Event::kCancel, .task = id_of(1), .owner = "worker-1", .state = State::kCancelled}));
   const std::vector<Submission> later = {
       {.task = {.queue = "mail", .spec = "3", .run_at = clock_.wall_now() + std::chrono::seconds(1)},
        .new_id = id_of(3)}};
@@ -107,8 +108,7 @@ TEST_F(ObservedStoreTest, ReportsCancelledAndPromotedTasks) {
   clock_.advance(std::chrono::seconds(1));
   ASSERT_TRUE(observed_.tasks().promote_due(10).ok());
   EXPECT_THAT(recorder_.take(),
-              ElementsAre(Change{.kind = Kind::kTasks, .event = Event::kPromote, .count = 1},
-                          Change{.kind = Kind::kTasks, .event = Event::kPromote, .state = State::kReady, .count = 0}));
+              ElementsAre(Change{.kind = Kind::kTasks, .event = Event::kPromote, .state = State::kReady, .count = 1}));
 }
 
 TEST_F(ObservedStoreTest, ReportsAndCountsExpiredLeases) {

@@ -228,9 +228,9 @@ std::vector<Setting> store_settings() {
       number_setting(
           {.key = "combiner.max_pending",
            .help = "Maximum of submits, settles, cancels and claims that are under way; further ones get 429."},
-          {1, 1'000'000}, [](Config& c) -> std::size_t& { return c.combiner.max_pending; }),
+          {1, 1'000'000}, [](Config& c) -> std::size_t& { return c.engine.combiner.max_pending; }),
       number_setting({.key = "combiner.max_batch", .help = "Maximum of those calls in one transaction."},
-                     {1, kMaxBatch}, [](Config& c) -> std::size_t& { return c.combiner.max_batch; }),
+                     {1, kMaxBatch}, [](Config& c) -> std::size_t& { return c.engine.combiner.max_batch; }),
       number_setting({.key = "postgres.connections", .help = "Connections of the node to PostgreSQL."}, {1, 500},
                      [](Config& c) -> std::size_t& { return c.postgres.connections; }),
       list_setting({.key = "postgres.allow_unsafe",

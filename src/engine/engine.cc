@@ -28,8 +28,9 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
       ids_(clock, random),
       sleeps_([this] { wakers_.sleepers.wake(); }),
       executors_({{"sleep", &sleeps_}}),
+      combiner_(store.tasks(), options.combiner),
       claimer_(
-          store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
+          combiner_, store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
       upkeep_({.tasks = store.tasks(),
                .ids = ids_,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
@@ -67,6 +68,7 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
 
 Engine::~Engine() {
   runner_.stop();
+  combiner_.stop();
   bulletin_.reset();
 }
 
@@ -92,6 +94,7 @@ ClusterPollerSignals Engine::poller_signals() {
 
 void Engine::start() {
   is_started_ = true;
+  combiner_.start();
   bulletin_ = cluster_.listen([this](std::optional<std::string_view> message) { receive(message); });
   notifier_.set_bulletin(bulletin_.get());
   runner_.start();
@@ -106,6 +109,7 @@ bool Engine::stop(Duration grace) {
     wakers_.drained.wait(std::min(deadline, clock_.now() + kClaimerPoll));
   }
   runner_.stop();
+  combiner_.stop();
   leave();
   return is_empty();
 }
@@ -130,11 +134,10 @@ void Engine::on_changes(std::span<const Change> changes) {
 }
 
 void Engine::wake(const WakeUps& wake_ups) {
-  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  claimer_.on_wake_ups(wake_ups);
   if (wake_ups.scheduled) wakers_.promoter.wake();
   if (wake_ups.cancelled) wakers_.heartbeats.wake();
   if (wake_ups.control) dispatcher_.on_closed();
-  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
 }
 
 // ---- Other nodes ----

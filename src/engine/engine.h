@@ -25,6 +25,7 @@
 #include "engine/slots/sleep_executor.h"
 #include "engine/wake_ups.h"
 #include "store/change.h"
+#include "store/combiner.h"
 #include "store/store.h"
 
 namespace horae {
@@ -36,6 +37,7 @@ struct EngineOptions {
   PromoterOptions promoter = {.poll = kSafetyNet};
   MonitorOptions monitor = {.idle_poll = kSafetyNet};
   ClaimerOptions claimer = {.poll = kSafetyNet};
+  CombinerOptions combiner;
   DispatcherOptions dispatcher;
   ClusterPollerOptions poller;
   NotifierOptions notifier;
@@ -50,9 +52,10 @@ struct EngineListeners {
   std::function<void(const std::vector<std::string>& events, bool lost)> received = [](const auto&, bool) {};
 };
 
-// Order of start: heartbeats first, then the loops that end and start runs, then those that bring new work. Order of
+// Order of start: the combiner, through which all calls of workers go; heartbeats, then the loops that end and start runs, then those that bring new work. Order of
 // stop: no new work is taken; chores are released and runs are asked to stop; until they have ended and the store knows
-// it, or the grace time is over, everything goes on, heartbeats too; then the loops stop, heartbeats last. While it is
+// it, or the grace time is over, everything goes on, heartbeats too; then the loops stop, heartbeats last, and the combiner
+// ends when all that it took is answered. While it is
 // started, the node is in the store's list of nodes and receives the messages of other nodes.
 //
 // It observes the store that its own loops and the API use: a change wakes the loops with work at this node and, by a
@@ -89,6 +92,7 @@ class Engine final : public ChangeObserver {
   // True if there can be other nodes, and their messages do not arrive.
   bool is_deaf() const { return bulletin_ && !bulletin_->can_hear(); }
 
+  Combiner& combiner() { return combiner_; }
   Claimer& claimer() { return claimer_; }
   DispatcherStatus status() const { return dispatcher_.status(); }
 
@@ -116,6 +120,7 @@ class Engine final : public ChangeObserver {
   Wakers wakers_;
   SleepExecutor sleeps_;
   Executors executors_;
+  Combiner combiner_;
   Claimer claimer_;
   Upkeep upkeep_;
   Dispatcher dispatcher_;

@@ -29,7 +29,7 @@ struct AnyItems {
   }
 };
 
-// Ends a batch at the claim that would pass the limit, and lets none pass it by: a large wish would wait for ever.
+// Ends a batch at the claim that would pass a limit, and lets none pass it by: a large wish would wait for ever.
 class AtMostTasks {
  public:
   explicit AtMostTasks(std::size_t most) : most_(most) {}
@@ -37,17 +37,32 @@ class AtMostTasks {
   bool operator()(const ClaimWish& wish) {
     const auto wanted = static_cast<std::size_t>(std::max(wish.max, 1));
     if (tasks_ > 0 && tasks_ + wanted > most_) return false;
+    if (wish.once && tokens_ == kMaxOnceInAClaim) return false;
     tasks_ += wanted;
+    if (wish.once) ++tokens_;
     return true;
   }
 
  private:
   std::size_t most_;
   std::size_t tasks_ = 0;
+  std::size_t tokens_ = 0;
 };
 
-// Which combiner's thread this is, if any.
+// Whose round this thread runs, if any.
 thread_local const Combiner* own_combiner = nullptr;
+
+// Marks the time of a round on the thread that runs it, also if the round is unwound by an exception (of a simulator).
+class InRound {
+ public:
+  explicit InRound(const Combiner* combiner) : outer_(std::exchange(own_combiner, combiner)) {}
+  ~InRound() { own_combiner = outer_; }
+  InRound(const InRound&) = delete;
+  InRound& operator=(const InRound&) = delete;
+
+ private:
+  const Combiner* outer_;
+};
 
 // An answer for which a thread waits.
 template <typename Value>
@@ -86,16 +101,26 @@ Combiner::Combiner(TaskStore& store, CombinerOptions options) : store_(store), o
   HORAE_CHECK(options.max_batch > 0 && options.max_batch <= kMaxBatch, "a batch is one that a store takes");
 }
 
-Combiner::~Combiner() { stop(); }
+Combiner::~Combiner() {
+  if (thread_.joinable()) stop();
+}
 
 void Combiner::start() {
   const std::lock_guard life(life_mutex_);
-  HORAE_CHECK(!thread_.joinable(), "a combiner that runs cannot be started");
-  {
-    const std::lock_guard lock(mutex_);
-    running_ = true;
-  }
+  accept([this] { has_work_.notify_one(); });
   thread_ = std::thread([this] { run(); });
+}
+
+void Combiner::open(std::function<void()> wake) {
+  const std::lock_guard life(life_mutex_);
+  accept(std::move(wake));
+}
+
+void Combiner::accept(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  HORAE_CHECK(!thread_.joinable() && !running_, "a combiner that runs cannot be started");
+  wake_ = std::move(wake);
+  running_ = true;
 }
 
 void Combiner::stop() {
@@ -106,7 +131,9 @@ void Combiner::stop() {
     running_ = false;
   }
   has_work_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  if (thread_.joinable()) return thread_.join();
+  while (run_round()) {
+  }
 }
 
 // ---- Taking calls ----
@@ -162,8 +189,9 @@ void Combiner::enqueue(LineType Lines::*kind, std::vector<typename LineType::val
     return call->done(std::vector<Result<Outcome>>(count, admitted.error()));
   }
   push(kind, std::move(items), call);
+  const std::function<void()> wake = wake_;
   lock.unlock();
-  has_work_.notify_one();
+  wake();
 }
 
 template <typename LineType>
@@ -239,8 +267,9 @@ void Combiner::exchange(std::vector<Settlement> settlements, ClaimWish wish, std
   }
   push(&Lines::settles, std::move(settlements), settle);
   push(&Lines::claims, one(std::move(wish)), claim);
+  const std::function<void()> wake = wake_;
   lock.unlock();
-  has_work_.notify_one();
+  wake();
 }
 
 Result<SubmitOutcome> Combiner::submit(Submission submission) {
@@ -272,14 +301,27 @@ std::vector<Result<ClaimOutcome>> Combiner::claim(std::vector<ClaimWish> wishes)
 // ---- Rounds ----
 
 void Combiner::run() {
-  own_combiner = this;
-  while (wait_for_work()) {
-    if (is_for_exchange()) {
-      exchange();
-    } else {
-      commit_each();
-    }
+  while (wait_for_work()) (void)run_round();
+}
+
+bool Combiner::run_round() {
+  if (waiting_.empty()) begin_round();
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty() && arrived_.empty()) return false;
   }
+  const InRound in_round(this);
+  if (is_for_exchange()) {
+    exchange();
+  } else {
+    commit_each();
+  }
+  return true;
+}
+
+void Combiner::begin_round() {
+  const std::lock_guard lock(mutex_);
+  last_round_ = pending_;
 }
 
 // False once the combiner is stopped and nothing is left to do.
@@ -288,7 +330,6 @@ bool Combiner::wait_for_work() {
   std::unique_lock lock(mutex_);
   has_work_.wait(lock, [this] { return !running_ || !arrived_.empty(); });
   wait_for_the_crowd(lock);
-  last_round_ = pending_;
   return !arrived_.empty();
 }
 

@@ -107,7 +107,9 @@ void Judge::judge_wait(const std::string& owner) {
     for (const auto& [node, ready] : queue.ready_at_node) {
       if (ready.empty()) continue;
       const Instant both = std::max(ready.begin()->first, waiter.since);
-      const bool is_woken = node == waiter.node && both >= claimable;  // resuming a queue wakes no worker
+      // Resuming a queue at one node wakes no worker at another. Tasks that another node made ready, which this one
+      // learns by polling, may use up the permits of its own.
+      const bool is_woken = node == waiter.node && ready.begin()->first >= claimable && !queue.had_others(node, both);
       const Duration waited = now_ - std::max(both, claimable);
       if (waited <= (is_woken ? promises_.prompt : promises_.patient)) continue;
       violate("idle", fmt::format("{} waited for queue {} for {} while task number {} was ready", owner, name,

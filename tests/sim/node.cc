@@ -129,8 +129,9 @@ NodeLife::NodeLife(Node& node, std::string owner)
       sleeps_([this] { wake(kSleepers); }),
       executors_({{"sleep", &sleeps_}}),
       watched_(std::make_unique<WatchedExecutor>(*this, executors_)),
-      claimer_(tasks_, world_.log(), [this] { wake(kClaimer); },
-               {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll}),
+      combiner_(tasks_),
+      claimer_(combiner_, tasks_, world_.log(), [this] { wake(kClaimer); },
+               {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll, .check = world_.plan.poll}),
       upkeep_({.tasks = tasks_,
                .ids = world_.ids,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
@@ -158,6 +159,7 @@ NodeLife::NodeLife(Node& node, std::string owner)
   loops_[kUpkeep].loop = &upkeep_;
   loops_[kDispatching].loop = &dispatcher_.dispatching();
   loops_[kElevator].loop = &dispatcher_.elevator();
+  loops_[kCombiner].loop = &rounds_;
   loops_[kClaimer].loop = &claimer_;
   loops_[kMonitor].loop = &monitor_;
   loops_[kPromoter].loop = &promoter_;
@@ -177,11 +179,10 @@ ClusterPollerSignals NodeLife::poller_signals() {
 // As Engine does it; the other nodes of this world find out by polling.
 void NodeLife::on_changes(std::span<const Change> changes) {
   const WakeUps wake_ups = wake_ups_of(changes);
-  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  claimer_.on_wake_ups(wake_ups);
   if (wake_ups.scheduled) wake(kPromoter);
   if (wake_ups.cancelled) wake(kHeartbeats);
   if (wake_ups.control) dispatcher_.on_closed();
-  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
 }
 
 DispatcherSignals NodeLife::signals() {
@@ -208,6 +209,7 @@ std::vector<UpkeepJob> NodeLife::jobs() {
 }
 
 void NodeLife::begin() {
+  combiner_.open([this] { wake(kCombiner); });
   for (std::size_t part = 0; part < kParts; ++part) wake(static_cast<Part>(part));
 }
 

@@ -114,6 +114,7 @@ class NodeLife final : public StoreLink::Caller, private ChangeObserver, public 
     kUpkeep,
     kDispatching,
     kElevator,
+    kCombiner,
     kClaimer,
     kMonitor,
     kPromoter,
@@ -123,6 +124,19 @@ class NodeLife final : public StoreLink::Caller, private ChangeObserver, public 
 
   // Records the runs in the node's own slots.
   class WatchedExecutor;
+
+  // The rounds of the combiner, as a loop.
+  class Rounds final : public Loop {
+   public:
+    explicit Rounds(Combiner& combiner) : combiner_(combiner) {}
+    std::string_view name() const override { return "combiner"; }
+    MonotonicTime run_once(MonotonicTime now) override {
+      return combiner_.run_round() ? now : now + std::chrono::hours(1);
+    }
+
+   private:
+    Combiner& combiner_;
+  };
 
   void plan_run(Part part, Instant when);
   void run(Part part);
@@ -146,6 +160,8 @@ class NodeLife final : public StoreLink::Caller, private ChangeObserver, public 
   SleepExecutor sleeps_;
   Executors executors_;
   std::unique_ptr<Executor> watched_;
+  Combiner combiner_;
+  Rounds rounds_{combiner_};
   Claimer claimer_;
   Upkeep upkeep_;
   Dispatcher dispatcher_;
