@@ -128,6 +128,10 @@ chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for M
 	@cmake --build --preset release --parallel $(JOBS) --target horae_chaos
 	@build/release/tests/chaos/horae_chaos $$(( $(MINUTES) * 60 )) $(SEED)
 
+.PHONY: kafka
+kafka: setup-test ## Run a Kafka broker on free loopback ports until Ctrl-C
+	@tools/kafka/kafka.sh demo
+
 # The simulator; docs/internals/testing.md explains it.
 .PHONY: build-sim
 build-sim: setup-test

@@ -81,7 +81,19 @@ function(horae_service_test name)
   endforeach()
 endfunction()
 
-# What both kinds of tests are: an executable with GoogleTest and rapidcheck.
+# horae_kafka_test(kafka_test SOURCES a_kafkatest.cc ... LIBS lib ...)
+# A test binary that shares one Kafka broker among its tests; ctest runs it as one test, after the broker was fetched.
+function(horae_kafka_test name)
+  if(NOT HORAE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  horae_test_binary(${name} SOURCES ${ARG_SOURCES} LIBS ${ARG_LIBS})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1800 FIXTURES_REQUIRED kafka)
+endfunction()
+
+# What all kinds of tests are: an executable with GoogleTest and rapidcheck.
 function(horae_test_binary name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   find_package(GTest 1.12 REQUIRED CONFIG)

@@ -16,8 +16,20 @@ Reason not_due(const Circumstances& known) {
 }
 
 Reason running(const Circumstances& known) {
-  return {"running", fmt::format("it is running: attempt {} on {}", known.task.attempt,
-                                 known.task.owner.value_or("an unknown worker"))};
+  const std::string owner = known.task.owner.value_or("an unknown worker");
+  if (known.chore) {
+    return {"in_backlog",
+            fmt::format("attempt {} is leased to {}, this node, and has not started: it waits for a slot (level {}, {} "
+                        "before it)",
+                        known.task.attempt, owner, known.chore->level, known.chore->ahead)};
+  }
+  if (known.other_node) {
+    return {"running",
+            fmt::format("it is running: attempt {} on {}, which is a node: it may wait for a slot there, ask "
+                        "that node ({})",
+                        known.task.attempt, owner, *known.other_node)};
+  }
+  return {"running", fmt::format("it is running: attempt {} on {}", known.task.attempt, owner)};
 }
 
 // "no_disk: full; late: by an hour"

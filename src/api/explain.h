@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/elevator_queue.h"
 #include "model/task.h"
 
 namespace horae {
 
 inline constexpr std::size_t kMostAhead = 10'000;  // counted
 
-// The facts about a ready task; for tasks in other states only `task` and `now` matter.
+// The facts about a ready or running task; for tasks in other states only `task` and `now` matter.
 struct Circumstances {
   Task task;
   Instant now;  // the store's clock
@@ -22,6 +23,10 @@ struct Circumstances {
   bool is_queue_paused = false;
   std::optional<std::size_t> ahead;     // tasks that will be claimed before it, at most kMostAhead; nothing if unknown
   std::optional<Instant> last_awaited;  // when a worker last waited for tasks of its queue; nothing if never
+
+  // Of a running task.
+  std::optional<ChorePosition> chore;     // where it waits for a slot of this node; nothing if it does not
+  std::optional<std::string> other_node;  // the address of its owner, if that is another node
 };
 
 struct Reason {

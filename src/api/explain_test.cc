@@ -76,6 +76,27 @@ TEST(Explain, ARunningOrFinishedTaskSaysSo) {
   EXPECT_THAT(explain(known)[0].detail, EndsWith("Z: enough"));
 }
 
+TEST(Explain, ATaskThatWaitsForASlotOfThisNodeIsNotShownAsRunning) {
+  Circumstances known = waiting();
+  known.task.state = State::kRunning;
+  known.task.owner = "worker-0";
+  known.task.attempt = 2;
+  known.chore = ChorePosition{.level = 205, .place = 1, .ahead = 4};
+  EXPECT_THAT(codes_of(known), ElementsAre("in_backlog"));
+  EXPECT_EQ(
+      explain(known)[0].detail,
+      "attempt 2 is leased to worker-0, this node, and has not started: it waits for a slot (level 205, 4 before it)");
+}
+
+TEST(Explain, ATaskOfAnotherNodeMayWaitThere) {
+  Circumstances known = waiting();
+  known.task.state = State::kRunning;
+  known.task.owner = "worker-3";
+  known.other_node = "10.0.0.3:3369";
+  EXPECT_THAT(codes_of(known), ElementsAre("running"));
+  EXPECT_THAT(explain(known)[0].detail, EndsWith("it may wait for a slot there, ask that node (10.0.0.3:3369)"));
+}
+
 TEST(Explain, AnAbortedTaskNamesItsErrors) {
   Circumstances known = waiting();
   known.task.state = State::kAborted;

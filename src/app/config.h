@@ -31,6 +31,7 @@ struct Config {
   RateLimitOptions rate_limit = {};
   std::size_t max_queues = kMaxQueues;
   std::size_t max_queues_of_token = kMaxQueuesOfAToken;
+  CombinerOptions combiner = {};
   EngineOptions engine = {};
   PostgresStoreOptions postgres = {};
 };

@@ -11,6 +11,7 @@
 #include "engine/runner.h"
 #include "http/server.h"
 #include "observe/observation.h"
+#include "store/combiner.h"
 
 namespace horae {
 class Node::Parts {
@@ -21,7 +22,8 @@ class Node::Parts {
         ids_(clock, random_),
         observed_(store, clock, peer_link()),
         access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
-        engine_(observed_.store(), clock, random_, owner, log, config.engine, observed_.metrics()),
+        combiner_(observed_.store().tasks(), config.combiner),
+        engine_(observed_.store(), combiner_, clock, random_, owner, log, config.engine, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         readiness_(clock, log),
         http_(config.http),
@@ -42,6 +44,7 @@ class Node::Parts {
 
   Result<void> start() {
     if (auto allowed = access_.start(http_, requires_token_); !allowed.ok()) return allowed;
+    combiner_.start();
     engine_.start();
     api_.start();
     (void)api_.readiness().run_once(clock_.now());
@@ -60,7 +63,9 @@ class Node::Parts {
     server_.stop(grace_);
     readiness_.stop();
     api_.stop();
-    return engine_.stop(grace_);
+    const bool is_clean = engine_.stop(grace_);
+    combiner_.stop();
+    return is_clean;
   }
 
   Store& store() { return observed_.store(); }
@@ -68,7 +73,7 @@ class Node::Parts {
 
  private:
   ApiParts api_parts(const Clock& clock, const std::string& owner, const Logger& log) {
-    return {.combiner = engine_.combiner(),
+    return {.combiner = combiner_,
             .tasks = store().tasks(),
             .queues = store().queues(),
             .access = store().tokens(),
@@ -121,6 +126,7 @@ class Node::Parts {
   UuidSource ids_;
   Observation observed_;
   NodeAccess access_;
+  Combiner combiner_;
   Engine engine_;
   Api api_;
   Waker readiness_waker_;

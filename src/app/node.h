@@ -13,9 +13,9 @@
 
 namespace horae {
 
-// Order of start: engine, API, and the server last, so that no request arrives before it can be served. Order
+// Order of start: combiner, engine, API, and the server last, so that no request arrives before it can be served. Order
 // of stop: long polls are answered, no new request is accepted, and accepted ones are answered; then the engine
-// releases its tasks and ends.
+// releases its tasks; the combiner ends last, because both use it until then.
 //
 // Not thread-safe: one thread at a time. store() may be used from any thread.
 class Node {

@@ -174,8 +174,19 @@ std::vector<Setting> slot_settings() {
           "up to 16 names of queues", {0, kMaxQueuesOfAClaim},
           [](std::string_view name) { return check_queue_name(name); },
           [](Config& c) -> std::vector<std::string>& { return c.engine.dispatcher.queues; }),
-      number_setting({.key = "slots.ahead", .help = "Maximum of tasks that wait in memory beyond the free slots."},
+      number_setting({.key = "slots.ahead",
+                      .help = "Maximum of tasks that are claimed beyond the free slots and wait in memory. They are "
+                              "leased to this node, so no other node can run them."},
                      {0, 1'000}, [](Config& c) -> std::size_t& { return c.engine.dispatcher.ahead; }),
+      duration_setting({.key = "slots.ahead_time",
+                        .help = "A task is claimed beyond the free slots only if it is expected to start within this "
+                                "time, by the run times seen: some short tasks, no long ones."},
+                       {milliseconds(0), hours(24)},
+                       {[](Config& c) -> Duration& { return c.engine.dispatcher.ahead_time; }}),
+      duration_setting({.key = "slots.give_back",
+                        .help = "A task that has waited in memory for this long is released to other nodes."},
+                       {milliseconds(100), hours(24)},
+                       {[](Config& c) -> Duration& { return c.engine.dispatcher.give_back; }}),
       duration_setting(
           {.key = "slots.lease",
            .help = fmt::format("Length of the leases of the node's own slots. A heartbeat is sent every third "
@@ -228,9 +239,9 @@ std::vector<Setting> store_settings() {
       number_setting(
           {.key = "combiner.max_pending",
            .help = "Maximum of submits, settles, cancels and claims that are under way; further ones get 429."},
-          {1, 1'000'000}, [](Config& c) -> std::size_t& { return c.engine.combiner.max_pending; }),
+          {1, 1'000'000}, [](Config& c) -> std::size_t& { return c.combiner.max_pending; }),
       number_setting({.key = "combiner.max_batch", .help = "Maximum of those calls in one transaction."},
-                     {1, kMaxBatch}, [](Config& c) -> std::size_t& { return c.engine.combiner.max_batch; }),
+                     {1, kMaxBatch}, [](Config& c) -> std::size_t& { return c.combiner.max_batch; }),
       number_setting({.key = "postgres.connections", .help = "Connections of the node to PostgreSQL."}, {1, 500},
                      [](Config& c) -> std::size_t& { return c.postgres.connections; }),
       list_setting({.key = "postgres.allow_unsafe",

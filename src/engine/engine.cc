@@ -19,8 +19,8 @@ std::vector<UpkeepJob> jobs_of(TaskStore& tasks, const EngineOptions& options) {
 
 }  // namespace
 
-Engine::Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
-               const EngineOptions& options, Meter& meter)
+Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& random, const std::string& owner,
+               const Logger& log, const EngineOptions& options, Meter& meter)
     : cluster_(store.cluster()),
       clock_(clock),
       owner_(owner),
@@ -28,15 +28,15 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
       ids_(clock, random),
       sleeps_([this] { wakers_.sleepers.wake(); }),
       executors_({{"sleep", &sleeps_}}),
-      combiner_(store.tasks(), options.combiner),
       claimer_(
-          combiner_, store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
+          combiner, store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
       upkeep_({.tasks = store.tasks(),
                .ids = ids_,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
                .wake = [this] { wakers_.upkeep.wake(); }},
               owner, options.dispatcher.lease, log, jobs_of(store.tasks(), options)),
       dispatcher_({.tasks = store.tasks(),
+                   .exchange = exchange_through(combiner),
                    .queues = store.queues(),
                    .claimer = claimer_,
                    .executor = executors_,
@@ -68,7 +68,6 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, const std::stri
 
 Engine::~Engine() {
   runner_.stop();
-  combiner_.stop();
   bulletin_.reset();
 }
 
@@ -94,7 +93,6 @@ ClusterPollerSignals Engine::poller_signals() {
 
 void Engine::start() {
   is_started_ = true;
-  combiner_.start();
   bulletin_ = cluster_.listen([this](std::optional<std::string_view> message) { receive(message); });
   notifier_.set_bulletin(bulletin_.get());
   runner_.start();
@@ -109,7 +107,6 @@ bool Engine::stop(Duration grace) {
     wakers_.drained.wait(std::min(deadline, clock_.now() + kClaimerPoll));
   }
   runner_.stop();
-  combiner_.stop();
   leave();
   return is_empty();
 }

@@ -37,7 +37,6 @@ struct EngineOptions {
   PromoterOptions promoter = {.poll = kSafetyNet};
   MonitorOptions monitor = {.idle_poll = kSafetyNet};
   ClaimerOptions claimer = {.poll = kSafetyNet};
-  CombinerOptions combiner;
   DispatcherOptions dispatcher;
   ClusterPollerOptions poller;
   NotifierOptions notifier;
@@ -52,10 +51,9 @@ struct EngineListeners {
   std::function<void(const std::vector<std::string>& events, bool lost)> received = [](const auto&, bool) {};
 };
 
-// Order of start: the combiner, through which all calls of workers go; heartbeats, then the loops that end and start runs, then those that bring new work. Order of
+// Order of start: heartbeats first, then the loops that end and start runs, then those that bring new work. Order of
 // stop: no new work is taken; chores are released and runs are asked to stop; until they have ended and the store knows
-// it, or the grace time is over, everything goes on, heartbeats too; then the loops stop, heartbeats last, and the combiner
-// ends when all that it took is answered. While it is
+// it, or the grace time is over, everything goes on, heartbeats too; then the loops stop, heartbeats last. While it is
 // started, the node is in the store's list of nodes and receives the messages of other nodes.
 //
 // It observes the store that its own loops and the API use: a change wakes the loops with work at this node and, by a
@@ -64,10 +62,11 @@ struct EngineListeners {
 // start() and stop() from one thread; everything else is thread-safe.
 class Engine final : public ChangeObserver {
  public:
-  // All references must outlive the engine. `owner` names this start of the node: QueueStore::new_worker_id(). What
+  // All references must outlive the engine; the combiner, through which workers and the node's own slots
+  // settle and claim, is started before start(), and stopped before the engine is destroyed. `owner` names this start of the node: QueueStore::new_worker_id(). What
   // changes in `store` must be reported to on_changes().
-  Engine(Store& store, const Clock& clock, Random& random, const std::string& owner, const Logger& log,
-         const EngineOptions& options = {}, Meter& meter = no_meter());
+  Engine(Store& store, Combiner& combiner, const Clock& clock, Random& random, const std::string& owner,
+         const Logger& log, const EngineOptions& options = {}, Meter& meter = no_meter());
   ~Engine() override;
 
   // Before start().
@@ -92,7 +91,6 @@ class Engine final : public ChangeObserver {
   // True if there can be other nodes, and their messages do not arrive.
   bool is_deaf() const { return bulletin_ && !bulletin_->can_hear(); }
 
-  Combiner& combiner() { return combiner_; }
   Claimer& claimer() { return claimer_; }
   DispatcherStatus status() const { return dispatcher_.status(); }
 
@@ -120,7 +118,6 @@ class Engine final : public ChangeObserver {
   Wakers wakers_;
   SleepExecutor sleeps_;
   Executors executors_;
-  Combiner combiner_;
   Claimer claimer_;
   Upkeep upkeep_;
   Dispatcher dispatcher_;

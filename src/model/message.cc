@@ -28,16 +28,17 @@ Result<std::string> take_header(std::vector<MessageHeader>& headers, std::string
 
 }  // namespace
 
-Result<Message> message_from_record(Bytes key, Bytes value, std::vector<MessageHeader> headers) {
-  auto id = take_header(headers, kMessageIdHeader);
+Result<Message> message_from_record(Bytes key, Bytes value, std::vector<MessageHeader> headers,
+                                    const HeaderNames& names) {
+  auto id = take_header(headers, names.id);
   if (!id.ok()) return id.error();
   if (auto checked = check_message_id(*id); !checked.ok()) {
-    return malformed(fmt::format("header {}: {}", kMessageIdHeader, checked.error().message));
+    return malformed(fmt::format("header {}: {}", names.id, checked.error().message));
   }
-  const auto deadline_text = take_header(headers, kDeadlineHeader);
+  const auto deadline_text = take_header(headers, names.deadline);
   if (!deadline_text.ok()) return deadline_text.error();
   const auto deadline = parse_instant(*deadline_text, ZoneRule::kUtcWhenNotNamed);
-  if (!deadline.ok()) return malformed(fmt::format("header {}: {}", kDeadlineHeader, deadline.error().message));
+  if (!deadline.ok()) return malformed(fmt::format("header {}: {}", names.deadline, deadline.error().message));
 
   return Message{.id = std::move(*id),
                  .deadline = *deadline,

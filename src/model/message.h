@@ -1,7 +1,9 @@
 // A delayed message: what Chronos carries from an input topic to an output topic, later.
 #pragma once
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +17,22 @@ namespace horae {
 inline constexpr std::string_view kMessageIdHeader = "chronosMessageId";
 inline constexpr std::string_view kDeadlineHeader = "chronosDeadline";
 inline constexpr std::size_t kMaxMessageIdCharacters = 128;
+
+// The two headers that a record must carry, by the names that a delay queue is configured for. They differ.
+struct HeaderNames {
+  std::string id{kMessageIdHeader};
+  std::string deadline{kDeadlineHeader};
+
+  friend bool operator==(const HeaderNames&, const HeaderNames&) = default;
+};
+
+// Where a record of an input topic is. The same place is the same record, read again.
+struct RecordPlace {
+  std::int32_t partition = 0;
+  std::int64_t offset = 0;
+
+  friend auto operator<=>(const RecordPlace&, const RecordPlace&) = default;
+};
 
 // Null and empty are different things in Kafka, so they are here.
 using Bytes = std::optional<std::string>;
@@ -40,9 +58,11 @@ struct Message {
 // Waiting for its deadline, or readied by one node that answers for firing it.
 enum class MessageState { kWaiting, kReady };
 
-// Reads the id and the deadline from the headers of a record and takes them out. Fails with kMalformed, and a message
-// that names the header, if one of the two is missing, repeated, or not in its format.
-Result<Message> message_from_record(Bytes key, Bytes value, std::vector<MessageHeader> headers);
+// Reads the id and the deadline from the headers of a record and takes them out. A deadline is RFC 3339; without a zone it
+// is UTC. Fails with kMalformed, and a message that names the header, if one of the two is missing, repeated, or not in
+// its format.
+Result<Message> message_from_record(Bytes key, Bytes value, std::vector<MessageHeader> headers,
+                                    const HeaderNames& names = {});
 
 // 1 to kMaxMessageIdCharacters characters of UTF-8, free in form.
 Result<void> check_message_id(std::string_view id);

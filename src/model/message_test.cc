@@ -51,6 +51,16 @@ TEST(Message, NamesTheWrongHeader) {
   EXPECT_THAT(failure({{"chronosMessageId", std::string(129, 'x')}, kDeadline}), HasSubstr("give 1 to 128 characters"));
 }
 
+TEST(Message, ReadsTheHeadersByTheirConfiguredNames) {
+  const HeaderNames names{.id = "x-id", .deadline = "x-due"};
+  const MessageHeader id{"x-id", "a"}, due{"x-due", "2022-12-01T11:09:01+02:00"};
+  const auto message = message_from_record("k", "v", {kId, id, due, kDeadline}, names).value();
+  EXPECT_EQ(message.id, "a");
+  EXPECT_EQ(format_instant(message.deadline), "2022-12-01T09:09:01Z");
+  EXPECT_THAT(message.headers, ElementsAre(kId, kDeadline));
+  EXPECT_EQ(message_from_record("k", "v", {kId, kDeadline}, names).error().message, "header x-id is missing");
+}
+
 TEST(Message, IsDueFromTheTimingAdvanceBeforeItsDeadlineOn) {
   const Instant deadline = parse_instant("2022-12-01T11:09:01Z").value();
   EXPECT_FALSE(is_due(deadline, deadline - 51ms, 50ms));

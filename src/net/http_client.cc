@@ -2,10 +2,14 @@
 
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "base/check.h"
 #include "base/duration.h"
@@ -76,6 +80,42 @@ std::size_t take_body(char* data, std::size_t, std::size_t size, void* user) {
   return size;
 }
 
+// Nothing for an address that is neither IPv4 nor IPv6.
+std::optional<IpAddress> ip_of(const sockaddr& address, std::size_t size) {
+  IpAddress ip;
+  if (address.sa_family == AF_INET && size >= sizeof(sockaddr_in)) {
+    sockaddr_in four{};
+    std::memcpy(&four, &address, sizeof four);
+    ip.bytes[10] = ip.bytes[11] = 0xff;
+    std::memcpy(ip.bytes.data() + 12, &four.sin_addr, 4);
+    return ip;
+  }
+  if (address.sa_family == AF_INET6 && size >= sizeof(sockaddr_in6)) {
+    sockaddr_in6 six{};
+    std::memcpy(&six, &address, sizeof six);
+    std::memcpy(ip.bytes.data(), &six.sin6_addr, 16);
+    return ip;
+  }
+  return std::nullopt;
+}
+
+// What judges the addresses of a call, and why it refused the last one.
+struct Judgement {
+  const AddressPolicy* policy = nullptr;
+  std::string refusal = {};
+};
+
+// libcurl's callback for each connection: gets the address that it is about to connect to, and returns a socket for it.
+curl_socket_t open_socket(void* user, curlsocktype, curl_sockaddr* target) {
+  auto& judgement = *static_cast<Judgement*>(user);
+  const auto ip = ip_of(target->addr, target->addrlen);
+  auto refusal =
+      ip ? judgement.policy->refusal(*ip) : std::optional<std::string>("the address is of an unknown family");
+  judgement.refusal = std::move(refusal).value_or("");
+  if (!judgement.refusal.empty()) return CURL_SOCKET_BAD;
+  return ::socket(target->family, target->socktype | SOCK_CLOEXEC, target->protocol);
+}
+
 // A line break would start another header.
 bool is_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
@@ -101,6 +141,11 @@ Result<HeaderList> make_headers(const NetRequest& request) {
 
 bool is_method(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+// libcurl changes these methods as a redirect asks (303: GET); not one that is set by CUSTOMREQUEST.
+bool can_be_redirected(const NetRequest& request) {
+  return request.method == "POST" || (request.body.empty() && (request.method == "GET" || request.method == "HEAD"));
 }
 
 long to_milliseconds(Duration duration) {
@@ -169,12 +214,22 @@ class HttpClient::Core {
     if (!headers.ok()) return headers.error();
     Arriving arriving{.response = {}, .take = request.take, .limits = options_};
     set_up(request, headers->get(), arriving);
+    Judgement judgement{.policy = options_.policy.get()};
+    if (judgement.policy != nullptr) {
+      set(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+      set(CURLOPT_OPENSOCKETDATA, &judgement);
+    }
     const CURLcode done = curl_easy_perform(curl_);
+    if (done != CURLE_OK && !judgement.refusal.empty()) {
+      return Error{ErrorCode::kForbidden,
+                   fmt::format("{} {}: {}; nothing was sent there", request.method, request.url, judgement.refusal)};
+    }
     if (arriving.is_too_large) {
       return Error{ErrorCode::kOverLimit, fmt::format("{} {}: the response is larger than {} bytes; request less",
                                                       request.method, request.url, options_.max_body_bytes)};
     }
-    if (done != CURLE_OK && !arriving.was_ended) return failure(request, done, error_);
+    if (done != CURLE_OK && done != CURLE_TOO_MANY_REDIRECTS && !arriving.was_ended)
+      return failure(request, done, error_);
     long status = 0;
     set_or_get(curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status));
     arriving.response.status = static_cast<int>(status);
@@ -193,8 +248,14 @@ class HttpClient::Core {
     curl_easy_reset(curl_);  // keeps the connections
     error_[0] = '\0';
     set(CURLOPT_URL, request.url.c_str());
-    set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
     if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
+    if (request.max_redirects == 0 || !can_be_redirected(request)) {
+      set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    } else {
+      set(CURLOPT_FOLLOWLOCATION, 1L);
+      set(CURLOPT_MAXREDIRS, long{request.max_redirects});
+      set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    }
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_PROXY, "");
     set(CURLOPT_NOSIGNAL, 1L);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "net/address_policy.h"
 
 namespace horae {
 
@@ -26,6 +27,10 @@ struct NetRequest {
   std::vector<NetHeader> headers = {};
   std::string body = {};
   Duration timeout = std::chrono::seconds(30);  // for the whole call, from the connect to the last byte of the response
+
+  // Redirects to follow, for GET, HEAD and POST; beyond, and for other methods, the redirect is the response. Another host
+  // does not get an Authorization header, but all others.
+  int max_redirects = 0;
 
   // If set, called with each piece of a successful response's body as it arrives; NetResponse::body then stays empty.
   // Return false to end the response there.
@@ -46,10 +51,13 @@ struct HttpClientOptions {
   std::size_t max_head_bytes = 1 << 18;  // of a response; beyond: kOverLimit
   std::size_t max_body_bytes = 64 << 20;
   std::string ca_file = {};  // certificates (PEM) of the authorities to trust for https://; empty: the system's
+
+  // Judges the address of each connection before it is opened, also after a redirect. Empty: every address is allowed.
+  std::shared_ptr<const AddressPolicy> policy = {};
 };
 
-// Sends one request at a time and keeps connections open between them. It follows no redirects and ignores proxies of
-// the environment. It repeats a request only if a kept-open connection breaks before the first byte of the response,
+// Sends one request at a time and keeps connections open between them. It ignores proxies of the
+// environment. It repeats a request only if a kept-open connection breaks before the first byte of the response,
 // since the server may have closed it while it was idle. So a request that must not take effect twice needs an id.
 //
 // Not thread-safe: one thread at a time.
@@ -62,6 +70,7 @@ class HttpClient {
 
   // The response, with any status. Without a response:
   //   kMalformed    the URL, the method or a header is invalid, or the file of certificates cannot be read
+  //   kForbidden    the policy refuses the address; nothing was sent to it (after a redirect: the first request was)
   //   kOverLimit    the response is too large; the request took effect
   //   kUnavailable  there was no response, or not in time. The message says whether the request may have taken effect.
   Result<NetResponse> send(const NetRequest& request);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -156,6 +157,66 @@ TEST(HttpClient, ReportsAPossibleEffectWhenTheConnectionBreaks) {
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(response.error().message, HasSubstr("may have taken effect"));
+}
+
+TEST(HttpClient, FollowsRedirectsIfAsked) {
+  std::string seen;
+  OneCallServer server([&seen](const OneCallServer::Peer& peer) {
+    (void)peer.read(2);
+    peer.write("HTTP/1.1 303 See Other\r\nLocation: /there\r\nContent-Length: 2\r\n\r\nno");
+    seen = peer.read();
+    peer.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes");
+    (void)peer.read();
+    peer.write("HTTP/1.1 302 Found\r\nLocation: /once\r\nContent-Length: 0\r\n\r\n");
+    (void)peer.read();
+    peer.write("HTTP/1.1 302 Found\r\nLocation: /twice\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpClient client;
+  const auto response = client.send({.method = "POST", .url = server.url(), .body = "{}", .max_redirects = 1});
+  ASSERT_TRUE(response.ok()) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->body, "yes");
+  EXPECT_THAT(seen, HasSubstr("GET /there HTTP/1.1"));
+  const auto too_many = client.send({.url = server.url(), .max_redirects = 1});
+  ASSERT_TRUE(too_many.ok()) << too_many.error().message;
+  EXPECT_EQ(too_many->status, 302);
+  EXPECT_EQ(too_many->header("location"), "/twice");
+}
+
+HttpClientOptions with_policy(const std::vector<std::string>& allowed = {}) {
+  return {.policy = std::make_shared<AddressPolicy>(AddressPolicy::allowing(allowed).value())};
+}
+
+TEST(HttpClient, ConnectsToNoAddressThatThePolicyRefuses) {
+  HttpClient client(with_policy());
+  // A name is judged by what it resolves to at this very connect, so one that changes its answer gains nothing.
+  for (const char* host : {"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1",
+                           "0177.0.0.1", "0.0.0.0", "169.254.169.254"}) {
+    const auto response = client.send({.url = "http://" + std::string(host) + ":1"});
+    ASSERT_FALSE(response.ok()) << host;
+    EXPECT_EQ(response.error().code, ErrorCode::kForbidden) << host << ": " << response.error().message;
+    EXPECT_THAT(response.error().message, HasSubstr("nothing was sent there"));
+  }
+}
+
+TEST(HttpClient, ConnectsToNetworksThatThePolicyAllows) {
+  OneCallServer server([](const OneCallServer::Peer& peer) {
+    (void)peer.read();
+    peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  });
+  EXPECT_TRUE(HttpClient(with_policy({"127.0.0.0/8"})).send({.url = server.url()}).ok());
+}
+
+TEST(HttpClient, JudgesTheAddressOfARedirect) {
+  OneCallServer server([](const OneCallServer::Peer& peer) {
+    (void)peer.read();
+    peer.write("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.2:1/\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpClient client(with_policy({"127.0.0.1"}));
+  const auto response = client.send({.url = server.url(), .max_redirects = 5});
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kForbidden);
+  EXPECT_THAT(response.error().message, HasSubstr("127.0.0.2 is a loopback address"));
 }
 
 TEST(HttpClient, RefusesAResponseThatIsTooLarge) {

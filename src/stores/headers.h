@@ -1,5 +1,9 @@
-// The headers of a message as one blob: for each its name and its value with their lengths, so that any bytes come back
-// as they were.
+// The headers of a message as JSON text, in the form that the column message_headers of Chronos has:
+//
+//   [{"trace":"1"},{"trace":"2"},{"none":null},{"raw":{"base64":"/wA="}}]
+//
+// A value that is not text (UTF-8 without NUL) is written in base64. A name that is not text does not occur in Kafka's
+// documentation, but in its protocol: [{"base64":"..."},VALUE]. So any bytes come back as they were.
 #pragma once
 
 #include <string>
@@ -13,7 +17,7 @@ namespace horae {
 
 std::string encode_headers(const std::vector<MessageHeader>& headers);
 
-// kInternal if the blob is damaged.
-Result<std::vector<MessageHeader>> decode_headers(std::string_view blob);
+// kInternal if the text is damaged.
+Result<std::vector<MessageHeader>> decode_headers(std::string_view text);
 
 }  // namespace horae

@@ -53,7 +53,7 @@ TEST_P(DispatcherLoops, AbortsOnlyTheTaskWhoseResultIsInvalid) {
 }
 
 TEST_P(DispatcherLoops, RunsAsManyTasksAsSlotsAndKeepsFewWaiting) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 2, .ahead = 3}});
+  TestNode node = this->node({.dispatcher = hoarding(2, 3)});
   const auto ids = submit_many(10);
   node.run_all();
   EXPECT_THAT(node.executor().started, ElementsAre(ids[0], ids[1]));
@@ -89,7 +89,7 @@ TEST_P(DispatcherLoops, RunsAllTasksOfAQueue) {
 
 TEST_P(DispatcherLoops, SendsHeartbeatsForWaitingAndRunningTasks) {
   horae::Monitor monitor(tasks(), log());
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
+  TestNode node = this->node({.dispatcher = hoarding(1)});
   const TaskId runs = submit();
   const TaskId waits = submit();
   node.run_all();
@@ -120,7 +120,9 @@ TEST_P(DispatcherLoops, SendsHeartbeatsDespiteAnInvalidCheckpoint) {
 }
 
 TEST_P(DispatcherLoops, ReleasesChoresOfAPausedQueueAndKeepsRuns) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue, "other"}, .slots = 1}});
+  DispatcherOptions options = hoarding(1);
+  options.queues = {kQueue, "other"};
+  TestNode node = this->node({.dispatcher = options});
   const TaskId runs = submit();
   const TaskId waits = submit();
   const TaskId other = submit({.queue = "other"});
@@ -135,7 +137,7 @@ TEST_P(DispatcherLoops, ReleasesChoresOfAPausedQueueAndKeepsRuns) {
 }
 
 TEST_P(DispatcherLoops, ReleasesChoresAtOnceWhenTheSchedulerStops) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
+  TestNode node = this->node({.dispatcher = hoarding(1)});
   (void)submit();
   const TaskId waits = submit();
   node.run_all();
@@ -151,7 +153,7 @@ TEST_P(DispatcherLoops, ReleasesChoresAtOnceWhenTheSchedulerStops) {
 }
 
 TEST_P(DispatcherLoops, StopsACancelledRunAndNeverStartsACancelledChore) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
+  TestNode node = this->node({.dispatcher = hoarding(1)});
   const TaskId runs = submit();
   const TaskId waits = submit();
   node.run_all();
@@ -178,7 +180,7 @@ TEST_P(DispatcherLoops, StopsARunWhoseLeaseIsLostWithoutSettling) {
 }
 
 TEST_P(DispatcherLoops, StartsNoChoreOfALostLeaseAfterASuspension) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
+  TestNode node = this->node({.dispatcher = hoarding(1)});
   const TaskId first = submit();
   const TaskId second = submit();
   node.run_all();
@@ -193,7 +195,7 @@ TEST_P(DispatcherLoops, StartsNoChoreOfALostLeaseAfterASuspension) {
 }
 
 TEST_P(DispatcherLoops, StartsChoresThatItStillHoldsAfterASuspension) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
+  TestNode node = this->node({.dispatcher = hoarding(1)});
   const TaskId first = submit();
   const TaskId second = submit();
   node.run_all();
@@ -238,7 +240,7 @@ TEST_P(DispatcherLoops, FindsALostClaim) {
 }
 
 TEST_P(DispatcherLoops, ReleasesChoresAndYieldsRunsWhenDrained) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 1}});
+  TestNode node = this->node({.dispatcher = hoarding(1)});
   const TaskId runs = submit();
   const TaskId waits = submit();
   node.run_all();
@@ -289,7 +291,7 @@ TEST_P(DispatcherLoops, SchedulesARecurringTaskAgainAndReportsIt) {
 }
 
 TEST_P(DispatcherLoops, SharesWorkBetweenTwoNodesWithoutRunningAnAttemptTwice) {
-  const DispatcherOptions options{.queues = {kQueue}, .slots = 2, .ahead = 1};
+  const DispatcherOptions options = hoarding(2, 1);
   TestNode one = node({.owner = "node-1", .dispatcher = options});
   TestNode two = node({.owner = "node-2", .dispatcher = options});
   const auto ids = submit_many(20);
@@ -352,7 +354,7 @@ TEST_P(DispatcherLoops, KeepsItsTasksWhenTheStoresClockJumpsByAnHour) {
 }
 
 TEST_P(DispatcherLoops, ShowsTheBacklogAndTheSlots) {
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 2}});
+  TestNode node = this->node({.dispatcher = hoarding(2)});
   const TaskId urgent = submit({.priority = 200});
   const TaskId second = submit({.priority = 100});
   const TaskId third = submit({.priority = 10});
@@ -380,7 +382,7 @@ TEST_P(DispatcherLoops, ShowsTheBacklogAndTheSlots) {
 
 TEST_P(DispatcherLoops, PublishesTheNumbersOfSlotsAndChores) {
   Metrics metrics;
-  TestNode node = this->node({.dispatcher = {.queues = {kQueue}, .slots = 2}, .meter = &metrics});
+  TestNode node = this->node({.dispatcher = hoarding(2), .meter = &metrics});
   (void)submit_many(5);
   node.run_all();
   EXPECT_THAT(metrics.text(), AllOf(HasSubstr("horae_slots 3\n"), HasSubstr("horae_slots_busy 2\n"),

@@ -16,7 +16,7 @@ std::vector<TaskId> joined(std::initializer_list<std::vector<TaskId>> parts) {
 
 TEST_P(ElevatorLoop, ExhaustsALevelBeforeTheNextAndStopsWhenSlotsRunOut) {
   configure(kQueue, {.ageing_rate = 0});
-  TestNode node = this->node({.owner = "node-2", .dispatcher = {.queues = {kQueue}, .slots = 3, .ahead = 100}});
+  TestNode node = this->node({.owner = "node-2", .dispatcher = hoarding(3, 100)});
   const auto purge = submit_many(1, at_level(4));
   const auto backups = submit_many(2, at_level(1));
   const auto tests = submit_many(1, at_level(3));

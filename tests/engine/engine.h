@@ -102,4 +102,5 @@ class ClusterPollerLoop : public EngineTest {};
   HORAE_STORE_CONTRACT_PART(DispatcherLoops, maker)   \
   HORAE_STORE_CONTRACT_PART(DispatcherCrash, maker)   \
   HORAE_STORE_CONTRACT_PART(ElevatorLoop, maker)      \
+  HORAE_STORE_CONTRACT_PART(SlotLoops, maker)         \
   HORAE_STORE_CONTRACT_PART(UpkeepLoop, maker)

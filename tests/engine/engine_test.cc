@@ -22,6 +22,7 @@ HORAE_EACH_STORE(ClusterPollerLoop)
 HORAE_EACH_STORE(DispatcherLoops)
 HORAE_EACH_STORE(DispatcherCrash)
 HORAE_EACH_STORE(ElevatorLoop)
+HORAE_EACH_STORE(SlotLoops)
 HORAE_EACH_STORE(UpkeepLoop)
 
 }  // namespace horae::testing

@@ -20,6 +20,7 @@ class FaultyTasks final : public TaskStore {
   explicit FaultyTasks(TaskStore& store) : store_(store) {}
 
   Fault fault = Fault::kNone;
+  bool fails_as_a_whole = false;             // the fault is of exchange(), not of the parts that it is made of
   ErrorCode code = ErrorCode::kUnavailable;  // instead of kUnavailable
   std::atomic<int> calls = 0;
   std::atomic<int> claims = 0;                         // calls of claim()
@@ -57,6 +58,7 @@ class FaultyTasks final : public TaskStore {
   }
   Result<BundleOutcome> exchange(const Bundle& bundle) override {
     ++exchanges;
+    if (!fails_as_a_whole) return TaskStore::exchange(bundle);
     asked_for += static_cast<int>(bundle.wishes.size());
     return call([&] { return store_.exchange(bundle); });
   }

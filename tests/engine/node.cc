@@ -31,6 +31,7 @@ TestNode::TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Log
                .wake = [this] { wake(upkeep_); }},
               options.owner, options.dispatcher.lease, log, std::move(options.jobs)),
       dispatcher_({.tasks = tasks_,
+                   .exchange = exchange_with(tasks_),
                    .queues = queues,
                    .claimer = claimer_,
                    .executor = executor_,
@@ -87,6 +88,21 @@ std::size_t TestNode::busy_slots() const {
   const auto slots = dispatcher_.status().slots;
   return static_cast<std::size_t>(
       std::ranges::count_if(slots, [](const SlotEntry& slot) { return slot.run.has_value(); }));
+}
+
+void SlotLoops::run_briefly(TestNode& node, int count) {
+  for (int i = 0; i < count; ++i) {
+    pass(10ms);
+    node.executor().end(node.executor().running().front());
+    node.settle_down();
+  }
+}
+
+void SlotLoops::run_to_end(TestNode& node) {
+  while (!node.executor().running().empty()) {
+    node.executor().end(node.executor().running().front());
+    node.settle_down();
+  }
 }
 
 void DispatcherLoops::live(Duration time, const std::vector<TestNode*>& nodes) {

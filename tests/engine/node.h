@@ -10,6 +10,7 @@
 #include "engine/lifecycle/upkeep.h"
 #include "engine/slots/dispatcher.h"
 #include "tests/engine/engine.h"
+#include "tests/support/direct_exchange.h"
 
 namespace horae::testing {
 
@@ -105,7 +106,20 @@ class DispatcherLoops : public EngineTest {
   void live(Duration time, const std::vector<TestNode*>& nodes);
 };
 class UpkeepLoop : public DispatcherLoops {};
+class SlotLoops : public DispatcherLoops {
+ protected:
+  // Ends the runs of the node as they come, each after ten milliseconds, `count` in all.
+  void run_briefly(TestNode& node, int count);
+
+  // Ends all runs of the node, and those that follow.
+  void run_to_end(TestNode& node);
+};
 class DispatcherCrash : public DispatcherLoops {};
+
+// A node that keeps a long queue in memory, as SHIELD does: what it claims waits for its slots, for ever.
+inline DispatcherOptions hoarding(std::size_t slots, std::size_t ahead = 8) {
+  return {.queues = {kQueue}, .slots = slots, .ahead = ahead, .ahead_time = 24h, .give_back = 24h};
+}
 
 // A level of SHIELD as a priority of ours.
 inline NewTask at_level(int level) { return {.priority = kMaxPriority - level}; }
@@ -136,7 +150,7 @@ class ElevatorLoop : public DispatcherLoops {
     return ids;
   }
 
-  TestNode node_ = node({.dispatcher = {.queues = {kQueue}, .slots = 1, .ahead = 100}});
+  TestNode node_ = node({.dispatcher = hoarding(1, 100)});
 };
 
 }  // namespace horae::testing

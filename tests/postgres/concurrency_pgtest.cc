@@ -336,39 +336,63 @@ class Session {
   // ---- Messages ----
 
   void enqueue() {
-    std::vector<Message> batch;
+    std::vector<NewMessage> batch;
     const auto count = one_of<std::size_t>({1, 5, 50});
     for (std::size_t i = 0; i < count; ++i) {
-      batch.push_back({.id = "m-" + std::to_string(random_.below(kMessageIds)),
-                       .deadline = clock_.wall_now() + std::chrono::milliseconds(random_.below(200)),
-                       .key = std::nullopt,
-                       .value = "{}",
-                       .headers = {}});
+      batch.push_back({{.id = "m-" + std::to_string(random_.below(kMessageIds)),
+                        .deadline = clock_.wall_now() + std::chrono::milliseconds(random_.below(200)),
+                        .key = std::nullopt,
+                        .value = "{}",
+                        .headers = {}}});
     }
-    const auto answer = own_.messages().enqueue(kDelayQueue, batch);
+    const auto answer = own_.messages().enqueue({.delay_queue = kDelayQueue,
+                                                 .node = ids_.next(),
+                                                 .horizon = 50ms,
+                                                 .ready = {.max = 10, .max_bytes = 1000},
+                                                 .stores_late = chance(0.5),
+                                                 .messages = batch});
     if (!is_fine("enqueue", answer)) return;
-    ledger_.note_messages(std::ranges::count(*answer, Verdict::kAccepted));
+    const auto is_stored = [](EnqueueKind kind) {
+      return kind == EnqueueKind::kWaiting || kind == EnqueueKind::kReadied;
+    };
+    ledger_.note_messages(std::ranges::count_if(answer->kinds, is_stored));
+    if (chance(0.9)) settle_messages(answer->readied);
   }
 
   // A node's turn; one that is slow loses what it took on to a peer, which lets it wait again.
   void fire() {
-    const auto ready = own_.messages().ready_due(kDelayQueue, ids_.next(), 100ms, 50);
-    if (!is_fine("ready_due", ready)) return;
+    const auto ready = own_.messages().turn(
+        {.delay_queue = kDelayQueue, .node = ids_.next(), .horizon = 100ms, .ready = {.max = 50, .max_bytes = 10'000}});
+    if (!is_fine("turn", ready)) return;
     if (chance(0.3)) {
-      const auto stuck = own_.messages().stuck(kDelayQueue, 1ms, 0ms, 20);
-      if (is_fine("stuck", stuck)) (void)is_fine("reset", own_.messages().reset(kDelayQueue, *stuck));
+      const auto stuck = own_.messages().stuck({.delay_queue = kDelayQueue, .hold = 1ms, .max = 20});
+      if (is_fine("stuck", stuck)) (void)is_fine("reset", own_.messages().reset(kDelayQueue, stuck->messages));
     }
+    settle_messages(ready->readied);
+  }
+
+  // Some were fired, some were not.
+  void settle_messages(const std::vector<ReadiedMessage>& readied) {
     std::vector<Readying> fired;
-    for (const ReadiedMessage& each : ready->messages) fired.push_back(each.readying);
-    const auto removed = own_.messages().remove(kDelayQueue, fired);
-    if (is_fine("remove", removed)) ledger_.note_messages(-std::ranges::count(*removed, true));
+    std::vector<GiveBack> failed;
+    for (const ReadiedMessage& each : readied) {
+      if (chance(0.9)) {
+        fired.push_back(each.readying);
+      } else {
+        failed.push_back({.readying = each.readying, .delay = 10ms, .may_be_published = chance(0.5)});
+      }
+    }
+    const auto settled = own_.messages().turn({.delay_queue = kDelayQueue, .fired = fired, .failed = failed});
+    if (is_fine("turn", settled)) ledger_.note_messages(-std::ranges::count(settled->removed, true));
   }
 
   void change_message() {
     const std::string id = "m-" + std::to_string(random_.below(kMessageIds));
-    if (chance(0.5)) return (void)is_fine("move", own_.messages().move(kDelayQueue, id, clock_.wall_now() + 50ms));
-    const auto cancelled = own_.messages().cancel(kDelayQueue, id);
-    if (is_fine("cancel", cancelled) && *cancelled == Verdict::kAccepted) ledger_.note_messages(-1);
+    if (chance(0.5))
+      return (void)is_fine("move",
+                           own_.messages().move(kDelayQueue, std::vector<MoveWish>{{id, clock_.wall_now() + 50ms}}));
+    const auto cancelled = own_.messages().cancel(kDelayQueue, std::vector{id});
+    if (is_fine("cancel", cancelled)) ledger_.note_messages(-std::ranges::count(*cancelled, Verdict::kAccepted));
   }
 
   Store& own_;

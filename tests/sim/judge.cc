@@ -301,8 +301,13 @@ void Judge::take(const RunBegins& fact) {
   auto& runs = running_at_[node_];
   if (!runs.emplace(fact.task, fact.attempt).second) violate("doubled", fact.task, "runs twice in the slots of a node");
   if (runs.size() > node_slots_) violate("doubled", fact.task, "runs in an occupied slot");
-  const Life* life = ledger_.find(fact.task);
-  if (life == nullptr || !has_begun(*life, fact.attempt)) violate("stale", fact.task, "runs without a lease");
+  Life* life = ledger_.find(fact.task);
+  if (life == nullptr || !has_begun(*life, fact.attempt)) {
+    return violate("stale", fact.task, "runs without a lease");
+  }
+  Attempt& attempt = life->attempts[static_cast<std::size_t>(fact.attempt - 1)];
+  if (attempt.ended == Event::kRelease) violate("taken", fact.task, "runs, although its node has released it");
+  attempt.is_begun = true;
 }
 
 void Judge::take(const RunEnds& fact) { running_at_[node_].erase({fact.task, fact.attempt}); }

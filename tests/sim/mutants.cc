@@ -52,6 +52,7 @@ constexpr std::array kMutants = std::to_array<Mutant>({
     // The node's own slots
     {"slot_booked_twice", kSafety, "a chore starts in an occupied slot"},
     {"chores_are_not_beaten", kLiveness, "the leases of tasks that wait for a slot expire"},
+    {"released_chore_starts", kSafety, "a chore that is given back to other nodes starts all the same"},
     {"drained_nodes_keep_chores", kLiveness, "a draining node does not release tasks that have not started"},
     {"elevator_drops_a_chore", kSafety, "chores of the highest level are lost when lower levels are lifted"},
 });

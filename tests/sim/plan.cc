@@ -61,6 +61,8 @@ Plan make_plan(std::uint64_t seed, std::uint64_t lives) {
   plan.calm = all / 5;
   plan.troubles = make_troubles(chance, plan.lease);
   for (int i = 0; i < plan.workers; ++i) plan.leases.push_back(plan.lease / chance.one_of<int>({1, 1, 2, 3, 5, 10}));
+  plan.ahead_time = chance.one_of<Duration>({plan.poll / 5, plan.lease * 100, plan.lease * 100});
+  plan.give_back = chance.one_of<Duration>({plan.poll, plan.lease * 100});
   return plan;
 }
 

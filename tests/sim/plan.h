@@ -35,6 +35,8 @@ struct Plan {
   int workers = 1;
   int slots = 1;  // of each worker
   int node_slots = 1;
+  Duration ahead_time{};  // of the nodes' slots; long in worlds whose nodes keep many tasks waiting
+  Duration give_back{};
   int queues = 1;
   int recurring = 0;
   double drift = 0.0;            // of the nodes' clocks: at most this share

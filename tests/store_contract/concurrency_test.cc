@@ -283,15 +283,15 @@ TEST_P(Concurrency, TwoMonitorsExpireEachLeaseOnce) {
 }
 
 TEST_P(Concurrency, TwoNodesReadyEachMessageOnce) {
-  std::vector<Message> sent;
-  for (std::size_t i = 0; i < kRaces; ++i) sent.push_back({.id = std::to_string(i), .deadline = now()});
-  (void)value_of(messages().enqueue("delay", sent));
+  std::vector<NewMessage> sent;
+  for (std::size_t i = 0; i < kRaces; ++i) sent.push_back({{.id = std::to_string(i), .deadline = now()}});
+  (void)value_of(messages().enqueue({.delay_queue = "delay", .stores_late = true, .messages = sent}));
   std::mutex mutex;
   std::set<std::string> readied;  // guarded by mutex
   together(2, [&](int) {
     const Uuid node = new_id();
     for (;;) {
-      const auto some = value_of(messages().ready_due("delay", node, 0s, 3)).messages;
+      const auto some = value_of(messages().turn({.delay_queue = "delay", .node = node, .ready = {3, 1000}})).readied;
       if (some.empty()) return;
       const std::lock_guard lock(mutex);
       for (const ReadiedMessage& each : some) {

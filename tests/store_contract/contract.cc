@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <barrier>
 #include <latch>
 #include <thread>
@@ -14,6 +15,10 @@ namespace horae {
 void PrintTo(State state, std::ostream* out) { *out << to_string(state); }
 void PrintTo(Event event, std::ostream* out) { *out << to_string(event); }
 void PrintTo(Verdict verdict, std::ostream* out) { *out << to_string(verdict); }
+void PrintTo(EnqueueKind kind, std::ostream* out) {
+  constexpr std::array kNames = {"waiting", "readied", "late", "repeated", "firing"};
+  *out << kNames.at(static_cast<std::size_t>(kind));
+}
 void PrintTo(ErrorCode code, std::ostream* out) { *out << to_string(code); }
 void PrintTo(const Uuid& uuid, std::ostream* out) { *out << to_string(uuid); }
 

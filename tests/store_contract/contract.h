@@ -27,6 +27,7 @@ struct Effect;
 void PrintTo(State state, std::ostream* out);
 void PrintTo(Event event, std::ostream* out);
 void PrintTo(Verdict verdict, std::ostream* out);
+void PrintTo(EnqueueKind kind, std::ostream* out);
 void PrintTo(ErrorCode code, std::ostream* out);
 void PrintTo(const Uuid& uuid, std::ostream* out);
 void PrintTo(const HistoryEntry& entry, std::ostream* out);
@@ -236,8 +237,24 @@ class Queues : public Contract {};
 class Messages : public Contract {
  protected:
   StoredMessage message(std::string_view id, std::string_view queue = "delay");  // must exist
-  Verdict enqueue(Message message);
-  std::vector<Readying> ready_due(Duration horizon, std::size_t max = kMaxBatch, const Uuid& node = {});
+  std::optional<StoredMessage> find(std::string_view id, std::string_view queue = "delay");
+
+  // Stores a message to "delay" whether it is late or not; readies nothing.
+  EnqueueKind enqueue(Message message, std::optional<RecordPlace> place = std::nullopt);
+
+  // As the intake does: what is late is not stored. `horizon`: what is due by then is readied for kNode.
+  EnqueueOutcome take_in(const std::vector<NewMessage>& batch, Duration horizon = {}, Duration advance = {});
+
+  std::vector<Readying> ready_due(Duration horizon, std::size_t max = kMaxBatch, const Uuid& node = kNode);
+  std::vector<bool> remove(const std::vector<Readying>& fired, std::string queue = "delay");
+  std::vector<bool> give_back(const std::vector<GiveBack>& failed, Duration advance = {});
+  std::vector<bool> reset(const std::vector<Readying>& stuck);
+  std::vector<Readying> stuck(Duration hold, Duration advance = {}, std::size_t max = 10);
+  Verdict cancel(const std::string& id, std::string_view queue = "delay");
+  Verdict move(const std::string& id, Instant deadline, std::string_view queue = "delay");
+
+  static const Uuid kNode;
+  static const Uuid kPeer;
 };
 class Tokens : public Contract {
  protected:

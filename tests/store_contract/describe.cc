@@ -125,22 +125,77 @@ std::string describe(const Readying& readying) {
                      to_string(readying.readied_by));
 }
 
-std::string describe(const StoredMessage& stored) {
-  const Message& message = stored.message;
-  std::string text =
-      fmt::format("message {} deadline {} key {} value {} {}", message.id, format_instant(message.deadline),
-                  text_of(message.key), text_of(message.value), describe(stored.readying));
+std::string describe(const Message& message) {
+  std::string text = fmt::format("message {} deadline {} key {} value {}", message.id, format_instant(message.deadline),
+                                 text_of(message.key), text_of(message.value));
   for (const MessageHeader& header : message.headers) text += fmt::format(" {}={}", header.name, text_of(header.value));
   return text;
 }
 
-std::string describe(const ReadyDueOutcome& outcome) {
-  std::string text = fmt::format("next in {}", text_of(outcome.next_in));
-  for (const ReadiedMessage& each : outcome.messages) {
-    text +=
-        fmt::format("\n  {} due in {}ns", describe(StoredMessage{each.message, each.readying}), each.due_in.count());
+std::string describe(const StoredMessage& stored) {
+  const std::string place =
+      stored.place ? fmt::format("{}:{}", stored.place->partition, stored.place->offset) : std::string("nowhere");
+  return fmt::format("{} due {} from {}, {}", describe(stored.message), format_instant(stored.due), place,
+                     describe(stored.readying));
+}
+
+std::string describe(const MessagePosition& position) {
+  return fmt::format("{} {}", format_instant(position.due), position.id);
+}
+
+namespace {
+
+std::string list_of(const std::vector<ReadiedMessage>& messages) {
+  std::string text;
+  for (const auto& [message, readying, due] : messages) {
+    text += "\n  " + describe(StoredMessage{message, due, std::nullopt, readying});
   }
   return text;
+}
+
+}  // namespace
+
+std::string describe(const EnqueueOutcome& outcome) {
+  std::string text = "at " + format_instant(outcome.now);
+  for (const EnqueueKind kind : outcome.kinds) text += fmt::format(" {}", static_cast<int>(kind));
+  text += list_of(outcome.readied);
+  return text;
+}
+
+std::string describe(const TurnOutcome& outcome) {
+  std::string text = fmt::format("at {}, next in {}, {}", format_instant(outcome.now), text_of(outcome.next_in),
+                                 outcome.has_rows ? "has rows" : "empty");
+  for (const bool removed : outcome.removed) text += removed ? " removed" : " not-removed";
+  for (const bool given_back : outcome.given_back) text += given_back ? " given-back" : " not-given-back";
+  text += list_of(outcome.readied);
+  return text;
+}
+
+std::string describe(const HeldPage& page) {
+  std::string text = fmt::format("at {}, next {}", format_instant(page.now), describe(page.next));
+  text += list_of(page.messages);
+  return text;
+}
+
+std::string describe(const StuckPage& page) {
+  std::string text = fmt::format("at {}, next {}", format_instant(page.now), describe(page.next));
+  for (const Readying& each : page.messages) text += "\n  " + describe(each);
+  return text;
+}
+
+std::string describe(const MessagePage& page) {
+  std::string text = "next " + describe(page.next);
+  for (const StoredMessage& each : page.messages) text += "\n  " + describe(each);
+  return text;
+}
+
+std::string describe(const MessageCounts& counts) {
+  return fmt::format("at {} waiting {} ready {} overdue {} oldest {} {}", format_instant(counts.now), counts.waiting,
+                     counts.ready, counts.overdue, text_of(counts.oldest_overdue), counts.more ? "more" : "all");
+}
+
+std::string describe(const DelayLook& look) {
+  return fmt::format("{} next in {}", look.has_rows ? "has rows" : "empty", text_of(look.next_in));
 }
 
 }  // namespace horae::testing

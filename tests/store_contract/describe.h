@@ -28,8 +28,16 @@ std::string describe(const PurgeOutcome& outcome);
 std::string describe(const QueueSettings& settings);
 std::string describe(const QueueInfo& info);
 std::string describe(const Readying& readying);
+std::string describe(const Message& message);
 std::string describe(const StoredMessage& message);
-std::string describe(const ReadyDueOutcome& outcome);
+std::string describe(const MessagePosition& position);
+std::string describe(const EnqueueOutcome& outcome);
+std::string describe(const TurnOutcome& outcome);
+std::string describe(const HeldPage& page);
+std::string describe(const StuckPage& page);
+std::string describe(const MessagePage& page);
+std::string describe(const MessageCounts& counts);
+std::string describe(const DelayLook& look);
 
 template <typename T>
 std::string describe(const std::optional<T>& value) {

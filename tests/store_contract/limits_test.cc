@@ -16,9 +16,13 @@ TEST_P(Limits, EmptyBatchesDoNothing) {
   EXPECT_THAT(value_of(tasks().settle({})), IsEmpty());
   EXPECT_THAT(value_of(tasks().cancel({})), IsEmpty());
   EXPECT_THAT(value_of(tasks().get({})), IsEmpty());
-  EXPECT_THAT(value_of(messages().enqueue("delay", {})), IsEmpty());
-  EXPECT_THAT(value_of(messages().remove("delay", {})), IsEmpty());
+  EXPECT_THAT(value_of(messages().enqueue({.delay_queue = "delay"})).kinds, IsEmpty());
+  EXPECT_THAT(value_of(messages().turn({.delay_queue = "delay"})).removed, IsEmpty());
   EXPECT_THAT(value_of(messages().reset("delay", {})), IsEmpty());
+  EXPECT_THAT(value_of(messages().get("delay", {})), IsEmpty());
+  EXPECT_THAT(value_of(messages().cancel("delay", {})), IsEmpty());
+  EXPECT_THAT(value_of(messages().move("delay", {})), IsEmpty());
+  EXPECT_THAT(value_of(messages().look({})), IsEmpty());
 }
 
 // ---- Batches that are too large ----
@@ -42,12 +46,19 @@ TEST_P(Limits, EveryOtherBatchHasTheSameLimit) {
   EXPECT_TRUE(refused(tasks().claim(std::vector(kMaxBatch + 1, wish()))));
   EXPECT_EQ(state_of(lease.id), State::kRunning);
 
-  std::vector<Message> sent;
-  for (std::size_t i = 0; i < kMaxBatch + 1; ++i) sent.push_back({.id = std::to_string(i), .deadline = now()});
-  EXPECT_TRUE(refused(messages().enqueue("delay", sent)));
-  EXPECT_FALSE(value_of(messages().get("delay", "0")));
-  EXPECT_TRUE(refused(messages().remove("delay", std::vector(kMaxBatch + 1, Readying{.id = "0"}))));
-  EXPECT_TRUE(refused(messages().reset("delay", std::vector(kMaxBatch + 1, Readying{.id = "0"}))));
+  std::vector<NewMessage> sent;
+  for (std::size_t i = 0; i < kMaxBatch + 1; ++i) sent.push_back({{.id = std::to_string(i), .deadline = now() + 1s}});
+  EXPECT_TRUE(refused(messages().enqueue({.delay_queue = "delay", .messages = sent})));
+  const std::vector<std::string> ids(kMaxBatch + 1, "0");
+  EXPECT_FALSE(value_of(messages().list({.delay_queue = "delay"})).messages.size());
+  const std::vector fired(kMaxBatch + 1, Readying{.id = "0"});
+  EXPECT_TRUE(refused(messages().turn({.delay_queue = "delay", .fired = fired})));
+  const std::vector failed(kMaxBatch + 1, GiveBack{.readying = {.id = "0"}});
+  EXPECT_TRUE(refused(messages().turn({.delay_queue = "delay", .failed = failed})));
+  EXPECT_TRUE(refused(messages().reset("delay", fired)));
+  EXPECT_TRUE(refused(messages().get("delay", ids)));
+  EXPECT_TRUE(refused(messages().cancel("delay", ids)));
+  EXPECT_TRUE(refused(messages().look(std::vector<std::string>(kMaxBatch + 1, "delay"))));
 }
 
 // ---- Items that fail their check ----
@@ -121,15 +132,30 @@ TEST_P(Limits, OneBadCancelRefusesItsBatch) {
   EXPECT_EQ(cancel(id, std::string(kMaxReasonBytes, 'x')), Verdict::kAccepted);
 }
 
-// Reading: check_message_id() says kMalformed where the rule of batches says kRefused; either will do.
 TEST_P(Limits, OneBadMessageRefusesItsBatch) {
-  const Message good{.id = "good", .deadline = now()};
+  const NewMessage good{{.id = "good", .deadline = now() + 1s}};
   for (const std::string& id : {std::string(), std::string(kMaxMessageIdCharacters + 1, 'x'), std::string("\xff")}) {
-    const auto result = messages().enqueue("delay", std::vector{good, Message{.id = id, .deadline = now()}});
-    EXPECT_TRUE(code_of(result) == ErrorCode::kRefused || code_of(result) == ErrorCode::kMalformed);
+    const std::vector<NewMessage> batch = {good, {{.id = id, .deadline = now()}}};
+    EXPECT_EQ(code_of(messages().enqueue({.delay_queue = "delay", .messages = batch})), ErrorCode::kRefused);
   }
-  EXPECT_EQ(code_of(messages().enqueue("no queue!", std::vector{good})), ErrorCode::kRefused);
-  EXPECT_FALSE(value_of(messages().get("delay", "good")));
+  EXPECT_THAT(value_of(messages().list({.delay_queue = "delay"})).messages, IsEmpty());
+}
+
+TEST_P(Limits, ANameThatNoDelayQueueCanHaveIsRefused) {
+  const std::string name = "no queue!";
+  const std::vector<NewMessage> good = {{{.id = "good", .deadline = now()}}};
+  const auto refused = [](const auto& result) { return code_of(result) == ErrorCode::kRefused; };
+  EXPECT_TRUE(refused(messages().enqueue({.delay_queue = name, .messages = good})));
+  EXPECT_TRUE(refused(messages().turn({.delay_queue = name})));
+  EXPECT_TRUE(refused(messages().held_by({.delay_queue = name})));
+  EXPECT_TRUE(refused(messages().stuck({.delay_queue = name})));
+  EXPECT_TRUE(refused(messages().reset(name, {})));
+  EXPECT_TRUE(refused(messages().get(name, {})));
+  EXPECT_TRUE(refused(messages().cancel(name, {})));
+  EXPECT_TRUE(refused(messages().move(name, {})));
+  EXPECT_TRUE(refused(messages().list({.delay_queue = name})));
+  EXPECT_TRUE(refused(messages().counts(name, 0s, 1)));
+  EXPECT_TRUE(refused(messages().look(std::vector{name})));
 }
 
 // ---- Queues ----

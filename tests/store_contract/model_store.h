@@ -40,6 +40,11 @@ struct ModelQueue {
   bool is_configured = false;
 };
 
+struct ModelMessage {
+  StoredMessage stored;
+  bool may_be_published = false;
+};
+
 struct ModelNode {
   NodeRecord record;
   bool wants_events = false;
@@ -83,7 +88,7 @@ struct Model {
   std::map<TaskId, std::int64_t> ids;
   std::map<std::pair<std::string, std::string>, std::int64_t> keys;  // of (queue, key)
   std::map<std::string, ModelQueue, std::less<>> queues;
-  std::map<std::string, std::map<std::string, StoredMessage, std::less<>>, std::less<>> messages;
+  std::map<std::string, std::map<std::string, ModelMessage, std::less<>>, std::less<>> messages;
   std::map<std::string, Token, std::less<>> tokens;
   std::int64_t token_version = 0;
   std::map<Uuid, Instant> served;  // tokens of claims with `once`, and when they got something
@@ -163,16 +168,18 @@ class ModelMessageStore final : public MessageStore {
  public:
   explicit ModelMessageStore(Model& model) : model_(model) {}
 
-  Result<std::vector<Verdict>> enqueue(std::string_view delay_queue, std::span<const Message> messages) override;
-  Result<ReadyDueOutcome> ready_due(std::string_view delay_queue, const Uuid& node, Duration horizon,
-                                    std::size_t max) override;
-  Result<std::vector<bool>> remove(std::string_view delay_queue, std::span<const Readying> fired) override;
-  Result<std::vector<Readying>> stuck(std::string_view delay_queue, Duration hold, Duration advance,
-                                      std::size_t max) override;
+  Result<EnqueueOutcome> enqueue(const EnqueueWish& wish) override;
+  Result<TurnOutcome> turn(const TurnWish& wish) override;
+  Result<HeldPage> held_by(const HeldWish& wish) override;
+  Result<StuckPage> stuck(const StuckWish& wish) override;
   Result<std::vector<bool>> reset(std::string_view delay_queue, std::span<const Readying> stuck) override;
-  Result<std::optional<StoredMessage>> get(std::string_view delay_queue, std::string_view id) override;
-  Result<Verdict> cancel(std::string_view delay_queue, std::string_view id) override;
-  Result<Verdict> move(std::string_view delay_queue, std::string_view id, Instant deadline) override;
+  Result<std::vector<std::optional<StoredMessage>>> get(std::string_view delay_queue,
+                                                        std::span<const std::string> ids) override;
+  Result<std::vector<Verdict>> cancel(std::string_view delay_queue, std::span<const std::string> ids) override;
+  Result<std::vector<Verdict>> move(std::string_view delay_queue, std::span<const MoveWish> wishes) override;
+  Result<MessagePage> list(const MessageQuery& query) override;
+  Result<MessageCounts> counts(std::string_view delay_queue, Duration advance, std::size_t most) override;
+  Result<std::vector<DelayLook>> look(std::span<const std::string> delay_queues) override;
 
  private:
   Model& model_;

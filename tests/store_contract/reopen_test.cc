@@ -141,14 +141,20 @@ TEST_P(Reopen, TheStampOfTheMonitorStays) {
 
 TEST_P(Reopen, MessagesStay) {
   const Message waiting{.id = "w", .deadline = now() + 1h, .key = "", .headers = {{"a", std::nullopt}, {"a", ""}}};
-  const Message due{.id = "r", .deadline = now(), .value = std::string("\0\xff", 2)};
-  (void)value_of(messages().enqueue("delay", std::vector{waiting, due}));
-  const auto readied = value_of(messages().ready_due("delay", new_id(), 0s, 10));
+  const Message due{.id = "r", .deadline = now() + 1s, .value = std::string("\0\xff", 2)};
+  const std::vector<NewMessage> batch = {{waiting, RecordPlace{1, 2}}, {due}};
+  const auto readied = value_of(messages().enqueue({.delay_queue = "delay",
+                                                    .node = new_id(),
+                                                    .horizon = 1s,
+                                                    .ready = {.max = 10, .max_bytes = 1000},
+                                                    .messages = batch}))
+                           .readied;
   if (!reopen()) return;
-  EXPECT_EQ(value_of(messages().get("delay", "w"))->message, waiting);
-  EXPECT_EQ(value_of(messages().get("delay", "r"))->message, due);
-  EXPECT_EQ(value_of(messages().get("delay", "r"))->readying, readied.messages.at(0).readying);
-  EXPECT_THAT(value_of(messages().remove("delay", std::vector{readied.messages.at(0).readying})), ElementsAre(true));
+  const auto found = value_of(messages().get("delay", std::vector<std::string>{"w", "r"}));
+  EXPECT_EQ(found.at(0), (StoredMessage{waiting, waiting.deadline, RecordPlace{1, 2}, std::nullopt}));
+  EXPECT_EQ(found.at(1), (StoredMessage{due, due.deadline, std::nullopt, readied.at(0).readying}));
+  const std::vector<Readying> fired = {readied.at(0).readying};
+  EXPECT_THAT(value_of(messages().turn({.delay_queue = "delay", .fired = fired})).removed, ElementsAre(true));
 }
 
 TEST_P(Reopen, ACursorStaysGood) {

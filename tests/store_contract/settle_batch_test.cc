@@ -8,7 +8,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-constexpr std::array kEnds = {Event::kComplete, Event::kAbort, Event::kYield, Event::kRelease};
+constexpr std::array kWaysToEnd = {Event::kComplete, Event::kAbort, Event::kYield, Event::kRelease};
 
 // ---- The number only saves a look-up ----
 
@@ -57,7 +57,7 @@ TEST_P(Settle, EachItemOfABatchHasItsOwnOutcome) {
 }
 
 TEST_P(Settle, TheSameEndTwiceInABatchIsAcceptedOnce) {
-  for (const Event event : kEnds) {
+  for (const Event event : kWaysToEnd) {
     const Lease lease = start({.queue = std::string(to_string(event))});
     EXPECT_THAT(settle_all({settlement(event, lease), settlement(event, lease)}),
                 ElementsAre(Verdict::kAccepted, Verdict::kRepeated))

@@ -78,11 +78,11 @@ rc::Gen<Step> any_step_of(rc::Gen<Call> call) {
 }  // namespace
 
 void showValue(const Step& step, std::ostream& out) {
-  constexpr std::array kNames = {"submit", "submit again", "submit batch",   "claim",       "claim batch",
-                                 "settle", "settle batch", "exchange",       "cancel",      "promote",
-                                 "expire", "extend",       "purge",          "configure",   "scheduler",
-                                 "list",   "find",         "advance",        "enqueue",     "ready due",
-                                 "remove", "stuck, reset", "cancel message", "move message"};
+  constexpr std::array kNames = {"submit",  "submit again", "submit batch",  "claim",          "claim batch",
+                                 "settle",  "settle batch", "exchange",      "cancel",         "promote",
+                                 "expire",  "extend",       "purge",         "configure",      "scheduler",
+                                 "list",    "find",         "advance",       "enqueue",        "turn",
+                                 "held by", "stuck, reset", "walk messages", "cancel message", "move message"};
   out << "{" << kNames[static_cast<std::size_t>(step.call)] << " " << step.a << ", " << step.b << ", " << step.c << ", "
       << step.d << "}";
 }
@@ -110,9 +110,10 @@ rc::Gen<Step> any_step_with_tasks() {
 
 rc::Gen<Step> any_step_with_messages() {
   return any_step_of(rc::gen::weightedElement<Call>({{6, Call::kEnqueue},
-                                                     {6, Call::kReadyDue},
-                                                     {4, Call::kRemove},
-                                                     {5, Call::kStuckAndReset},
+                                                     {8, Call::kTurn},
+                                                     {1, Call::kHeldBy},
+                                                     {4, Call::kStuckAndReset},
+                                                     {1, Call::kWalkMessages},
                                                      {1, Call::kCancelMessage},
                                                      {2, Call::kMoveMessage},
                                                      {6, Call::kAdvance}}));
@@ -295,7 +296,11 @@ void Twin::compare_all() {
   for (unsigned kind = 0; kind < 5; ++kind) compare_list({.kind = static_cast<ListKind>(kind), .limit = 3});
   compare_queues();
   for (const char* queue : kDelayQueues) {
-    for (const char* id : kMessageIds) (void)call_both([&](Store& each) { return each.messages().get(queue, id); });
+    (void)call_both([&](Store& each) {
+      return each.messages().get(queue, std::vector<std::string>(kMessageIds.begin(), kMessageIds.end()));
+    });
+    (void)call_both([&](Store& each) { return each.messages().list({.delay_queue = queue}); });
+    (void)call_both([&](Store& each) { return each.messages().counts(queue, 1s, 100); });
   }
 }
 
@@ -395,47 +400,102 @@ void Twin::apply_to_tasks(const Step& step) {
   }
 }
 
+// Places come again, as records that are read again.
+void Twin::enqueue(const Step& step) {
+  std::vector<NewMessage> batch;
+  for (unsigned i = 0; i < step.c % 3 + 1; ++i) {
+    Message message{.id = pick(kMessageIds, step.b + i * (step.c % 2)),
+                    .deadline = now() + std::chrono::milliseconds(700) * ((step.d + i) % 8) - 1s};
+    if (i == 0) message.value = some_text(step.d);
+    if (i == 1) message.headers = {{"h", message.id}, {"h", std::nullopt}};
+    std::optional<RecordPlace> place;
+    if (step.d % 4 != 0)
+      place = RecordPlace{.partition = static_cast<std::int32_t>(step.a % 2),
+                          .offset = step.d % 3 == 0 ? offset_ : ++offset_};
+    batch.push_back({std::move(message), place});
+  }
+  const EnqueueWish wish{.delay_queue = pick(kDelayQueues, step.a),
+                         .node = node_id(step.c / 3),
+                         .advance = pick(std::array<Duration, 2>{0s, 200ms}, step.c / 5),
+                         .horizon = pick(std::array<Duration, 3>{0s, 500ms, 2s}, step.b / 4),
+                         .ready = {.max = step.d % 3, .max_bytes = step.d % 40},
+                         .stores_late = step.a / 2 % 3 == 0,
+                         .messages = batch};
+  const auto outcome = call_both([&](Store& each) { return each.messages().enqueue(wish); });
+  for (const ReadiedMessage& each : outcome->readied) readied_.push_back(each.readying);
+}
+
+void Twin::turn(const Step& step) {
+  std::vector<Readying> fired;
+  std::vector<GiveBack> failed;
+  if (!readied_.empty() && step.b % 3 != 0) {
+    fired = {readied_[step.b / 3 % readied_.size()], readied_.back()};
+    if (step.d % 2 == 0) fired.push_back(fired.front());
+  }
+  if (!readied_.empty() && step.c % 3 == 0) {
+    const Duration delay = pick(std::array<Duration, 3>{0s, 300ms, 3s}, step.d);
+    failed.push_back({readied_[step.c / 3 % readied_.size()], delay, step.d / 3 % 2 == 0});
+  }
+  const TurnWish wish{.delay_queue = pick(kDelayQueues, step.a),
+                      .node = node_id(step.c),
+                      .advance = pick(std::array<Duration, 2>{0s, 200ms}, step.b),
+                      .horizon = pick(std::array<Duration, 2>{0s, 1s}, step.d),
+                      .fired = fired,
+                      .failed = failed,
+                      .ready = {.max = step.d % 4, .max_bytes = step.d % 50}};
+  const auto outcome = call_both([&](Store& each) { return each.messages().turn(wish); });
+  for (const ReadiedMessage& each : outcome->readied) readied_.push_back(each.readying);
+}
+
+void Twin::walk_messages(const Step& step) {
+  MessageQuery query{.delay_queue = pick(kDelayQueues, step.a), .limit = step.b % 3 + 1, .max_bytes = step.c % 60};
+  if (step.d % 3 != 0) query.state = step.d % 3 == 1 ? MessageState::kWaiting : MessageState::kReady;
+  do {
+    const auto page = call_both([&](Store& each) { return each.messages().list(query); });
+    query.after = page->next;
+  } while (query.after);
+}
+
 void Twin::apply_to_messages(const Step& step) {
   const std::string queue = pick(kDelayQueues, step.a);
   const std::string id = pick(kMessageIds, step.b);
   switch (step.call) {
-    case Call::kEnqueue: {
-      const Message first{.id = id, .deadline = now() + std::chrono::seconds(step.c % 5), .value = some_text(step.d)};
-      const Message second{.id = pick(kMessageIds, step.c), .deadline = now(), .key = "", .headers = {{"h", id}}};
-      const std::vector messages = {first, second};
-      (void)call_both([&](Store& each) { return each.messages().enqueue(queue, messages); });
-      return;
-    }
-    case Call::kReadyDue: {
-      const Duration horizon = pick(std::array<Duration, 2>{0s, 1s}, step.b);
-      const auto outcome = call_both(
-          [&](Store& each) { return each.messages().ready_due(queue, node_id(step.c), horizon, step.d % 3 + 1); });
-      for (const ReadiedMessage& each : outcome->messages) readied_.push_back(each.readying);
-      return;
-    }
-    case Call::kRemove: {
-      if (readied_.empty()) return;
-      const std::vector fired = {readied_[step.b % readied_.size()], readied_.back()};
-      (void)call_both([&](Store& each) { return each.messages().remove(queue, fired); });
+    case Call::kEnqueue:
+      return enqueue(step);
+    case Call::kTurn:
+      return turn(step);
+    case Call::kHeldBy: {
+      HeldWish wish{.delay_queue = queue,
+                    .node = node_id(step.b),
+                    .horizon = 1s,
+                    .limits = {.max = step.c % 3, .max_bytes = step.d % 50}};
+      do {
+        const auto page = call_both([&](Store& each) { return each.messages().held_by(wish); });
+        wish.after = page->next;
+      } while (wish.after);
       return;
     }
     case Call::kStuckAndReset: {
-      const Duration hold = pick(std::array<Duration, 2>{1s, 3s}, step.b);
-      const Duration advance = pick(std::array<Duration, 2>{0s, 1s}, step.c);
-      const auto found = call_both([&](Store& each) {
-        auto stuck = value_of(each.messages().stuck(queue, hold, advance, kMaxBatch));
-        std::ranges::sort(stuck, {}, &Readying::id);
-        return stuck;
-      });
-      (void)call_both([&](Store& each) { return each.messages().reset(queue, found); });
+      StuckWish wish{.delay_queue = queue,
+                     .hold = pick(std::array<Duration, 2>{1s, 3s}, step.b),
+                     .advance = pick(std::array<Duration, 2>{0s, 1s}, step.c),
+                     .max = step.d % 3};
+      do {
+        const auto page = call_both([&](Store& each) { return each.messages().stuck(wish); });
+        (void)call_both([&](Store& each) { return each.messages().reset(queue, page->messages); });
+        wish.after = page->next;
+      } while (wish.after);
       return;
     }
+    case Call::kWalkMessages:
+      return walk_messages(step);
     case Call::kCancelMessage:
-      (void)call_both([&](Store& each) { return each.messages().cancel(queue, id); });
+      (void)call_both([&](Store& each) { return each.messages().cancel(queue, std::vector{id}); });
       return;
-    default:
-      (void)call_both(
-          [&](Store& each) { return each.messages().move(queue, id, now() + std::chrono::seconds(step.c % 5)); });
+    default: {
+      const std::vector<MoveWish> wishes = {{id, now() + std::chrono::seconds(step.c % 5)}};
+      (void)call_both([&](Store& each) { return each.messages().move(queue, wishes); });
+    }
   }
 }
 

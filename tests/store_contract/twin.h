@@ -39,9 +39,10 @@ struct Step {
     kFind,
     kAdvance,
     kEnqueue,
-    kReadyDue,
-    kRemove,
+    kTurn,
+    kHeldBy,
     kStuckAndReset,
+    kWalkMessages,
     kCancelMessage,
     kMoveMessage,
   };
@@ -97,6 +98,9 @@ class Twin {
 
   void apply_to_tasks(const Step& step);
   void apply_to_messages(const Step& step);
+  void enqueue(const Step& step);
+  void turn(const Step& step);
+  void walk_messages(const Step& step);
 
   std::unique_ptr<Backend> store_;
   std::unique_ptr<Backend> model_;
@@ -111,6 +115,7 @@ class Twin {
   std::map<TaskId, std::string> last_owner_;  // of the newest attempt
   std::int64_t newest_number_ = 0;
   std::vector<Readying> readied_;
+  std::int64_t offset_ = 0;  // of the next record
 };
 
 }  // namespace horae::testing

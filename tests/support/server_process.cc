@@ -47,11 +47,12 @@ std::optional<User> server_user() {
 }
 
 // In the child, between fork and exec: only async-signal-safe functions and plain system calls.
-[[noreturn]] void become(const std::vector<char*>& argv, const std::optional<User>& user, int log, pid_t parent) {
+[[noreturn]] void become(const std::vector<char*>& argv, const std::optional<User>& user, int log, pid_t parent,
+                         int death_signal) {
   setsid();
   if (user && (setgroups(1, &user->gid) != 0 || setgid(user->gid) != 0 || setuid(user->uid) != 0)) _exit(126);
   // After setuid, which clears it. The parent may have died before that.
-  if (prctl(PR_SET_PDEATHSIG, SIGQUIT) != 0 || getppid() != parent) _exit(126);
+  if (prctl(PR_SET_PDEATHSIG, death_signal) != 0 || getppid() != parent) _exit(126);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -114,11 +115,12 @@ void run_tool(const std::vector<std::string>& argv, const std::string& log_path)
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) die(argv[0] + " failed. " + tool.log());
 }
 
-ServerProcess::ServerProcess(const std::vector<std::string>& argv, std::string log_path)
+ServerProcess::ServerProcess(const std::vector<std::string>& argv, std::string log_path,
+                             const ServerProcessOptions& options)
     : name_(argv[0]), log_path_(std::move(log_path)) {
   HORAE_CHECK(gettid() == getpid(),
               "only the main thread may start servers: they end with the thread that starts them");
-  const auto user = server_user();
+  const auto user = options.may_be_root ? std::nullopt : server_user();
   const int log = open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) die("cannot write " + log_path_ + ", the log of " + name_);
   std::vector<char*> raw;
@@ -126,7 +128,7 @@ ServerProcess::ServerProcess(const std::vector<std::string>& argv, std::string l
   raw.push_back(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) become(raw, user, log, parent);
+  if (pid_ == 0) become(raw, user, log, parent, options.death_signal);
   close(log);
   HORAE_CHECK(pid_ > 0, "cannot fork");
 }

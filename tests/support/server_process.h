@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
@@ -39,14 +40,17 @@ void give_to_servers(const std::string& path);
 // Runs a program to its end, as ServerProcess does; aborts with its output if it fails.
 void run_tool(const std::vector<std::string>& argv, const std::string& log_path);
 
-// A program that runs in its own session (as `postgres` if the test runs as root, else as the same user), with its
-// output appended to a file and almost no environment. The kernel sends it SIGQUIT when the test process dies, for
-// whatever reason.
+struct ServerProcessOptions {
+  bool may_be_root = false;    // false: it runs as `postgres` if the test runs as root
+  int death_signal = SIGQUIT;  // what the kernel sends it when the test process dies, for any reason
+};
+
+// A program that runs in its own session, with its output appended to a file and almost no environment.
 //
-// Main thread only: the kernel sends SIGQUIT when the thread that started the program ends.
+// Main thread only: the kernel sends the signal when the thread that started the program ends.
 class ServerProcess {
  public:
-  ServerProcess(const std::vector<std::string>& argv, std::string log_path);
+  ServerProcess(const std::vector<std::string>& argv, std::string log_path, const ServerProcessOptions& options = {});
   ~ServerProcess();  // SIGKILL, if it still runs
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

@@ -145,7 +145,7 @@ constexpr std::array kWritten = {
       "ahead":{"type":"integer","description":"Tasks that will be claimed before it, counted up to 10,000"},
       "reasons":{"type":"array","items":{"type":"object","required":["code","detail"],"properties":{
       "code":{"enum":["not_due","scheduler_stopped","queue_paused","no_worker","behind_others","next","running",
-      "finished"]},"detail":{"type":"string"}}}},
+      "in_backlog","finished"]},"detail":{"type":"string"}}}},
       "errors":{"type":"array","description":"Of an aborted task: the same as the task's own",
       "items":{"$ref":"#/components/schemas/TaskError"}}}})"},
     WrittenSchema{"Nodes", R"({"type":"object","required":["nodes"],"properties":{"nodes":{"type":"array","items":{

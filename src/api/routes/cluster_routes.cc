@@ -67,8 +67,26 @@ Result<bool> is_paused(QueueStore& queues, const std::string& name, bool is_sche
                              [&](const QueueInfo& queue) { return queue.name == name && queue.settings.paused; });
 }
 
+// A node's own task may still wait for a slot; only that node knows.
+Result<Circumstances> circumstances_of_running(const ApiParts& parts, const Task& task) {
+  Circumstances known{.task = task, .now = {}};
+  if (task.owner == parts.node) {
+    if (!parts.scheduler_status) return known;
+    for (const BacklogEntry& entry : parts.scheduler_status().backlog) {
+      if (entry.task == task.id && entry.attempt == task.attempt) known.chore = entry.position;
+    }
+    return known;
+  }
+  const auto nodes = parts.cluster.nodes();
+  if (!nodes.ok()) return nodes.error();
+  const auto node = std::ranges::find_if(*nodes, [&](const NodeRecord& each) { return each.id == task.owner; });
+  if (node != nodes->end()) known.other_node = node->address;
+  return known;
+}
+
 Result<Circumstances> circumstances_of(const Api& api, const Task& task) {
   const ApiParts& parts = api.parts();
+  if (task.state == State::kRunning) return circumstances_of_running(parts, task);
   Circumstances known{.task = task, .now = {}};
   if (task.state != State::kReady) return known;
   const auto seen = parts.tasks.look();

@@ -66,6 +66,31 @@ TEST(ExplainRoute, AnAbortedTaskHasItsErrors) {
   EXPECT_THAT(detail(world, id, "finished"), HasSubstr("no_disk: full"));
 }
 
+// A task that is leased to the node.
+std::string leased_to(ApiWorld& world, const std::string& owner) {
+  const auto id = world.submit("mail");
+  const std::vector<ClaimWish> wishes = {{.owner = owner, .queues = {"mail"}, .token = *parse_uuid(id)}};
+  EXPECT_TRUE(world.store().tasks().claim(wishes).ok());
+  return id;
+}
+
+TEST(ExplainRoute, ATaskOfThisNodeWaitsOrRuns) {
+  ApiWorld world;
+  const auto runs = leased_to(world, "worker-0");
+  const auto waits = leased_to(world, "worker-0");
+  world.status().backlog = {{.position = {.level = 205}, .task = *parse_uuid(waits), .queue = "mail", .attempt = 1}};
+  EXPECT_THAT(reasons(world, runs), ElementsAre("running"));
+  EXPECT_THAT(reasons(world, waits), ElementsAre("in_backlog"));
+}
+
+TEST(ExplainRoute, ATaskOfAnotherNodeNamesItsAddress) {
+  ApiWorld world;
+  ASSERT_TRUE(world.store().cluster().tick({.self = {.id = "worker-3", .address = "10.0.0.3:3369"}}).ok());
+  const auto id = leased_to(world, "worker-3");
+  EXPECT_THAT(detail(world, id, "running"), HasSubstr("10.0.0.3:3369"));
+  EXPECT_THAT(detail(world, leased_to(world, "worker-9"), "running"), HasSubstr("attempt 1 on worker-9"));
+}
+
 TEST(ExplainRoute, ATaskBehindOthersSaysHowMany) {
   ApiWorld world;
   const auto first = world.submit("mail");

@@ -133,6 +133,7 @@ void append_backlog_entry(std::string& out, const BacklogEntry& entry, const Wal
 std::string scheduler_json(const Api& api, bool running) {
   const auto& report = api.parts().scheduler_status;
   const DispatcherStatus status = report ? report() : DispatcherStatus();
+  const std::size_t waiting = api.parts().claimer.waiting();
   const WallTimes times(api.parts().clock);
   std::string json;
   JsonObject object(json);
@@ -141,7 +142,8 @@ std::string scheduler_json(const Api& api, bool running) {
                     [&](std::string& out, const SlotEntry& slot) { append_slot(out, slot, times); });
   append_json_array(object.key("backlog"), status.backlog,
                     [&](std::string& out, const BacklogEntry& entry) { append_backlog_entry(out, entry, times); });
-  object.add("waiting_workers", api.parts().claimer.waiting());
+  object.add("waiting_workers",
+             waiting - std::min<std::size_t>(waiting, status.is_waiting ? 1 : 0));  // the node itself is no worker
   object.end();
   return json;
 }

@@ -337,6 +337,18 @@ TEST(QueueRoutes, TheStatusShowsTheSlotsAndTheBacklog) {
                 R"(","queue":"web","attempt":1,"since":"2026-11-16T00:00:00Z"}],"waiting_workers":0})");
 }
 
+TEST(QueueRoutes, TheStatusDoesNotCountTheNodeAsAWorkerThatWaits) {
+  ApiWorld world;
+  TestClient worker = world.connect();
+  const std::string body = R"({"owner":"worker-7","queues":["mail"],"wait":"30s"})";
+  ASSERT_TRUE(worker.send("POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+                          std::to_string(body.size()) + "\r\n\r\n" + body));
+  world.wait_for_waiting(1);
+  EXPECT_EQ(member(world.get("/v1/scheduler").body, "waiting_workers"), "1");
+  world.status().is_waiting = true;  // it is the wish of the node's own slots
+  EXPECT_EQ(member(world.get("/v1/scheduler").body, "waiting_workers"), "0");
+}
+
 TEST(QueueRoutes, ChangesReachTheObserver) {
   ApiWorld world;
   const std::string id = world.submit("mail", R"("run_at":"2100-01-01T00:00:00Z")");

@@ -11,8 +11,6 @@
 namespace horae {
 namespace {
 
-constexpr Duration kLongestWish = std::chrono::hours(1);  // then the wish is renewed
-
 Event event_of(RunEnd::Kind kind) {
   switch (kind) {
     case RunEnd::Kind::kDone:
@@ -37,7 +35,7 @@ class Dispatcher::Step final : public Loop {
   MonotonicTime run_once(MonotonicTime now) override {
     {
       const std::lock_guard lock(dispatcher_.mutex_);
-      dispatcher_.last_now_ = std::max(dispatcher_.last_now_, now);
+      dispatcher_.set_now(now);
     }
     return (dispatcher_.*member_)(now);
   }
@@ -50,6 +48,7 @@ class Dispatcher::Step final : public Loop {
 
 Dispatcher::Dispatcher(Parts parts, std::string owner, Logger log, DispatcherSignals signals, DispatcherOptions options)
     : tasks_(parts.tasks),
+      exchange_(std::move(parts.exchange)),
       queues_(parts.queues),
       claimer_(parts.claimer),
       ids_(parts.ids),
@@ -68,6 +67,12 @@ Dispatcher::Dispatcher(Parts parts, std::string owner, Logger log, DispatcherSig
 }
 
 Dispatcher::~Dispatcher() = default;
+
+// The end of a run comes without a time; the next pass of a loop, which it wakes, knows one.
+void Dispatcher::set_now(MonotonicTime now) {
+  last_now_ = std::max(last_now_, now);
+  for (const MonotonicTime begin : std::exchange(ended_, {})) run_times_.add(now - begin);
+}
 
 // ---- Chores into slots ----
 
@@ -127,9 +132,7 @@ void Dispatcher::on_end(ChoreId chore, RunEnd end) {
     const auto found = held_.find(chore);
     HORAE_CHECK(found != held_.end() && found->second.phase == Held::Phase::kRunning, "a run has ended twice");
     Held& held = found->second;
-    for (Slot& slot : held.lane->slots) {
-      if (slot.chore && slot.chore->id == chore) slot.chore.reset();
-    }
+    free_slot(*held.lane, chore);
     if (held.is_lost) {
       held_.erase(found);
     } else {
@@ -138,6 +141,17 @@ void Dispatcher::on_end(ChoreId chore, RunEnd end) {
   }
   signals_.dispatch();
   signals_.settling();
+}
+
+void Dispatcher::free_slot(Lane& lane, ChoreId chore) {
+  for (Slot& slot : lane.slots) {
+    if (!slot.chore || slot.chore->id != chore) continue;
+    if (&lane == &own_) {
+      is_full_ = false;
+      ended_.push_back(slot.chore->since);
+    }
+    slot.chore.reset();
+  }
 }
 
 MonotonicTime Dispatcher::elevate_once(MonotonicTime now) {
@@ -217,128 +231,6 @@ void Dispatcher::stop(const std::vector<Running>& runs, MonotonicTime now) {
   for (const Running& run : runs) run.executor->stop(run.chore, now);
 }
 
-// ---- To and from the store ----
-
-MonotonicTime Dispatcher::settle_once(MonotonicTime now) {
-  release_chores_of_closed_queues(now);
-  send_outgoing();
-  claim_more(now);
-  bool is_drained = false;
-  {
-    const std::lock_guard lock(mutex_);
-    is_drained = is_draining_ && held_.empty() && !has_wish_;
-  }
-  if (is_drained) signals_.drained();
-  return now + options_.poll;
-}
-
-void Dispatcher::send_outgoing() {
-  while (true) {
-    std::vector<Outgoing> batch;
-    {
-      const std::lock_guard lock(mutex_);
-      batch.assign(outgoing_.begin(),
-                   outgoing_.begin() + static_cast<std::ptrdiff_t>(std::min(kMaxBatch, outgoing_.size())));
-    }
-    if (batch.empty()) return;
-    std::vector<Settlement> settlements;
-    for (const Outgoing& each : batch) settlements.push_back(each.settlement);
-    const auto outcomes = tasks_.settle(settlements);
-    if (!outcomes.ok()) {
-      log_.warn("cannot settle ended runs; retrying", {{"tasks", batch.size()}, {"reason", outcomes.error().message}});
-      return;
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      outgoing_.erase(outgoing_.begin(), outgoing_.begin() + static_cast<std::ptrdiff_t>(batch.size()));
-      for (const Outgoing& each : batch) held_.erase(each.chore);
-    }
-    log_refused(settlements, *outcomes);
-  }
-}
-
-void Dispatcher::log_refused(const std::vector<Settlement>& sent, const std::vector<SettleOutcome>& outcomes) {
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    if (is_success(outcomes[i].verdict)) continue;
-    log_.warn("the end of a run was refused", {{"reason", settle_error(sent[i], outcomes[i]).message}});
-  }
-}
-
-// Releases chores of queues that were paused, perhaps by another node, or all of them if the scheduler is stopped.
-void Dispatcher::release_chores_of_closed_queues(MonotonicTime now) {
-  std::set<std::string> waiting;
-  {
-    const std::lock_guard lock(mutex_);
-    if (now < next_check_) return;
-    next_check_ = now + options_.poll;
-    for (const auto& entry : own_.chores.backlog()) waiting.insert(entry.chore.task->queue);
-  }
-  if (waiting.empty()) return;
-  const auto closed = queues_.closed(std::vector<std::string>(waiting.begin(), waiting.end()));
-  if (!closed.ok()) {
-    log_.warn("cannot check for paused queues", {{"reason", closed.error().message}});
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  for (const auto& entry : own_.chores.backlog()) {
-    if (std::ranges::find(*closed, entry.chore.task->queue) != closed->end()) let_go(own_, entry.chore);
-  }
-}
-
-void Dispatcher::claim_more(MonotonicTime now) {
-  ClaimWish wish{.owner = owner_, .queues = options_.queues, .max = 0, .token = {}, .lease = options_.lease};
-  {
-    const std::lock_guard lock(mutex_);
-    if (has_wish_ || is_draining_ || room() == 0) return;
-    has_wish_ = true;
-    wish.max = static_cast<int>(std::min(room(), kMaxBatch));
-  }
-  wish.token = ids_.next();
-  claimer_.wait(std::move(wish), now + kLongestWish,
-                [this](Result<std::vector<LeasedTask>> tasks) { return take(std::move(tasks)); });
-}
-
-// The claimer's answer. False if the node is about to stop: then the claimer releases the tasks.
-bool Dispatcher::take(Result<std::vector<LeasedTask>> tasks) {
-  bool is_accepted = false;
-  {
-    const std::lock_guard lock(mutex_);
-    has_wish_ = false;
-    is_accepted = !is_draining_;
-    if (is_accepted && tasks.ok()) {
-      for (LeasedTask& task : *tasks) push(own_, std::move(task));
-    }
-  }
-  signals_.dispatch();
-  signals_.settling();
-  return is_accepted;
-}
-
-void Dispatcher::on_closed() {
-  {
-    const std::lock_guard lock(mutex_);
-    next_check_ = MonotonicTime();
-  }
-  signals_.settling();
-}
-
-void Dispatcher::add_internal(LeasedTask task) {
-  {
-    const std::lock_guard lock(mutex_);
-    push(internal_, std::move(task));
-  }
-  signals_.dispatch();
-}
-
-void Dispatcher::push(Lane& lane, LeasedTask task) {
-  const int level = level_of(task.priority);
-  const auto shared = std::make_shared<const LeasedTask>(std::move(task));
-  const ChoreId id = ++last_chore_;
-  held_.emplace(id, Held{.lane = &lane, .task = shared, .confirmed = last_now_});
-  lane.chores.push(level, {.id = id, .task = shared, .since = last_now_});
-  if (is_draining_) let_go(lane, {.id = id, .task = shared, .since = last_now_});
-}
-
 // ---- Leaving ----
 
 void Dispatcher::leave(ChoreId chore, Settlement settlement) {
@@ -350,6 +242,11 @@ void Dispatcher::leave(ChoreId chore, Settlement settlement) {
 // A waiting chore is released without a trace; an internal task, which no other node would run, ends.
 void Dispatcher::let_go(Lane& lane, const Chore& chore) {
   lane.chores.remove(chore.id);
+  if (HORAE_MUTANT("released_chore_starts") && !is_draining_) {
+    outgoing_.push_back({0, settlement(Event::kRelease, *chore.task)});
+    lane.chores.push(level_of(chore.task->priority), {.id = chore.id, .task = chore.task, .since = last_now_});
+    return;
+  }
   leave(chore.id, &lane == &own_
                       ? settlement(Event::kRelease, *chore.task)
                       : settlement(*chore.task, run_failed("node_stopped", "the node stopped before this began")));
@@ -377,13 +274,23 @@ void Dispatcher::drain(MonotonicTime now) {
 
 bool Dispatcher::is_empty() const {
   const std::lock_guard lock(mutex_);
-  return held_.empty() && !has_wish_;
+  return holds_nothing();
 }
 
 std::size_t Dispatcher::room() const {
   if (own_.slots.empty() || options_.queues.empty()) return 0;
-  const std::size_t most = own_.slots.size() - busy_slots(own_) + options_.ahead;
+  const std::size_t most = own_.slots.size() - busy_slots(own_) + room_ahead();
   return most - std::min(most, own_.chores.size());
+}
+
+// Slots that are busy for longer than short runs take are not expected to be free soon.
+std::size_t Dispatcher::room_ahead() const {
+  if (is_full_) return 0;
+  const auto is_quick = [this](const Slot& slot) {
+    return !slot.chore || last_now_ - slot.chore->since < options_.ahead_time;
+  };
+  const auto quick = static_cast<std::size_t>(std::ranges::count_if(own_.slots, is_quick));
+  return std::min(options_.ahead, run_times_.starts_within(options_.ahead_time, quick));
 }
 
 std::size_t Dispatcher::busy_slots(const Lane& lane) {
@@ -405,7 +312,7 @@ void Dispatcher::publish(Meter& meter) {
 
 DispatcherStatus Dispatcher::status() const {
   const std::lock_guard lock(mutex_);
-  DispatcherStatus status{.is_draining = is_draining_, .backlog = {}, .slots = {}};
+  DispatcherStatus status{.is_draining = is_draining_, .is_waiting = has_wish_, .backlog = {}, .slots = {}};
   for (const Lane* lane : {&own_, &internal_}) {
     for (const auto& [position, chore] : lane->chores.backlog()) {
       status.backlog.push_back({position, chore.task->id, chore.task->queue, chore.task->attempt, chore.since});

@@ -15,7 +15,9 @@
 #include "base/uuid.h"
 #include "engine/claims/claimer.h"
 #include "engine/loop.h"
+#include "engine/slots/exchange.h"
 #include "engine/slots/executor.h"
+#include "engine/slots/run_times.h"
 #include "model/elevator_queue.h"
 #include "store/queue_store.h"
 #include "store/task_store.h"
@@ -25,7 +27,9 @@ namespace horae {
 struct DispatcherOptions {
   std::vector<std::string> queues = {"tms", "demo"};  // claims from these; none if there are no slots
   std::size_t slots = 8;
-  std::size_t ahead = 8;  // chores that may wait beyond the free slots
+  std::size_t ahead = 8;                                 // chores that may wait beyond the free slots, at most
+  Duration ahead_time = std::chrono::milliseconds(200);  // and only those that are expected to start within this time
+  Duration give_back = std::chrono::seconds(1);          // what has waited so long is released
   Duration lease = kDefaultLease;
   Duration dispatch_interval = std::chrono::milliseconds(50);  // SHIELD's hyper loop
   Duration elevator_interval = std::chrono::seconds(1);        // SHIELD's fast loop
@@ -52,6 +56,7 @@ struct SlotEntry {
 };
 struct DispatcherStatus {
   bool is_draining = false;
+  bool is_waiting = false;            // at the claimer, for tasks
   std::vector<BacklogEntry> backlog;  // in the order in which they would start
   std::vector<SlotEntry> slots;
 };
@@ -68,6 +73,11 @@ struct DispatcherSignals {
 // inside a level. Heartbeats extend its lease while it waits and while it runs, and the end of its run is kept until
 // the store has accepted it. Chores of paused queues are released, and all chores when the scheduler or the node stops.
 //
+// Another node cannot run what waits here, so little does. A slot that is free gets its next task in the commit that
+// settles its last one. Beyond the free slots, only as many tasks are claimed as are expected to start soon, by the run
+// times seen: none while runs are long. A chore that has waited for too long is released, and then nothing is claimed
+// beyond the free slots until a run has ended.
+//
 // Internal tasks (upkeep of the node itself) take the same way with a slot of their own, so that neither kind delays
 // the other.
 //
@@ -75,15 +85,18 @@ struct DispatcherSignals {
 //   dispatching()  chores into free slots: memory only
 //   elevator()     lifts the levels: memory only
 //   heartbeats()   for all held tasks; stops those that were cancelled or lost
-//   settling()     ended and released attempts to the store; a wish for more tasks to the claimer
+//   settling()     ended and released attempts to the store, together with a claim for the slots that are free; while
+//                  nothing is ready, a wish for tasks waits at the claimer
 //
-// The loops may run in parallel, each from one thread at a time; everything else is thread-safe.
+// The loops may run in parallel, each from one thread at a time; everything else is thread-safe. What answers the calls
+// of Parts::exchange, such as a combiner, must have stopped before the dispatcher is destroyed.
 // A crash loses nothing: the leases expire. No slot is taken twice.
 class Dispatcher {
  public:
   // All references must outlive the dispatcher. `owner` is new for each start of a node.
   struct Parts {
     TaskStore& tasks;
+    Exchange exchange;
     QueueStore& queues;
     Claimer& claimer;
     Executor& executor;  // of the node's own slots
@@ -170,18 +183,29 @@ class Dispatcher {
   void on_verdict(ChoreId chore, const Settlement& beat, const SettleOutcome& outcome, MonotonicTime now);
   void stop(const std::vector<Running>& runs, MonotonicTime now);
 
-  void send_outgoing();
-  void log_refused(const std::vector<Settlement>& sent, const std::vector<SettleOutcome>& outcomes);
   void release_chores_of_closed_queues(MonotonicTime now);
-  void claim_more(MonotonicTime now);
+  void give_back(MonotonicTime now);
+  void find_lost_claim();
+  void exchange();
+  void on_answer(const std::vector<Outgoing>& sent, const std::optional<ClaimWish>& wish, Exchanged answer);
+  void log_settled(const std::vector<Outgoing>& sent, const std::vector<Result<SettleOutcome>>& outcomes);
+  void wait_for_tasks(MonotonicTime now);
   bool take(Result<std::vector<LeasedTask>> tasks);
 
   // With mutex_ held.
+  void set_now(MonotonicTime now);
   void push(Lane& lane, LeasedTask task);
+  void push_all(std::vector<LeasedTask> tasks);
+  std::size_t forget_settled(const std::vector<Outgoing>& sent, const std::vector<Result<SettleOutcome>>& outcomes);
+  std::optional<ClaimWish> next_wish();
+  bool holds_nothing() const;
+  MonotonicTime next_settling(MonotonicTime now) const;
   void leave(ChoreId chore, Settlement settlement);
   void let_go(Lane& lane, const Chore& chore);
+  void free_slot(Lane& lane, ChoreId chore);
   std::optional<Running> begin_stop(ChoreId chore, Held& held);
   std::size_t room() const;
+  std::size_t room_ahead() const;
   static std::size_t busy_slots(const Lane& lane);
 
   Settlement settlement(Event event, const LeasedTask& task) const;
@@ -190,6 +214,7 @@ class Dispatcher {
   void publish(Meter& meter);
 
   TaskStore& tasks_;
+  const Exchange exchange_;
   QueueStore& queues_;
   Claimer& claimer_;
   UuidSource& ids_;
@@ -211,8 +236,14 @@ class Dispatcher {
   ChoreId last_chore_ = 0;          // guarded by mutex_
   MonotonicTime last_now_;          // guarded by mutex_; the newest `now` of a loop
   bool has_wish_ = false;           // guarded by mutex_; the claimer has a wish of the dispatcher
-  MonotonicTime next_check_;        // guarded by mutex_; for paused queues
-  bool is_draining_ = false;        // guarded by mutex_
+  bool is_exchanging_ = false;      // guarded by mutex_; an exchange is not answered yet
+  std::optional<Uuid> lost_claim_;  // guarded by mutex_; the token of a claim whose outcome is unknown
+  RunTimes run_times_;              // guarded by mutex_
+  bool is_full_ = false;            // guarded by mutex_; chores were given back, and no run has ended since
+  std::vector<MonotonicTime>
+      ended_;                 // guarded by mutex_; when runs began that have ended since the last pass of a loop
+  MonotonicTime next_check_;  // guarded by mutex_; for paused queues
+  bool is_draining_ = false;  // guarded by mutex_
 
   std::vector<std::unique_ptr<Probe>> probes_;  // last, because they read the other members
 };

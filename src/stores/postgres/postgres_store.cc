@@ -164,7 +164,7 @@ class PostgresStore final : public Store {
         floors_(clock_),
         tasks_(pool_, database_, names_, days_, floors_, options),
         queues_(pool_, database_, names_),
-        messages_(pool_),
+        messages_(pool_, clock_),
         tokens_(pool_),
         cluster_(url, pool_, database_, clock_) {}
 
@@ -208,6 +208,7 @@ class PostgresStore final : public Store {
     days_.forget_all();
     floors_.forget();
     tasks_.forget();
+    messages_.forget();
   }
 
   const std::string description_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/message_store.h"
+#include "stores/message_rules.h"
 #include "stores/sqlite/writer.h"
 
 namespace horae::sqlite {
@@ -10,41 +11,55 @@ class Messages final : public MessageStore {
  public:
   explicit Messages(Writer& writer);
 
-  Result<std::vector<Verdict>> enqueue(std::string_view delay_queue, std::span<const Message> messages) override;
-  Result<ReadyDueOutcome> ready_due(std::string_view delay_queue, const Uuid& node, Duration horizon,
-                                    std::size_t max) override;
-  Result<std::vector<bool>> remove(std::string_view delay_queue, std::span<const Readying> fired) override;
-  Result<std::vector<Readying>> stuck(std::string_view delay_queue, Duration hold, Duration advance,
-                                      std::size_t max) override;
+  Result<EnqueueOutcome> enqueue(const EnqueueWish& wish) override;
+  Result<TurnOutcome> turn(const TurnWish& wish) override;
+  Result<HeldPage> held_by(const HeldWish& wish) override;
+  Result<StuckPage> stuck(const StuckWish& wish) override;
   Result<std::vector<bool>> reset(std::string_view delay_queue, std::span<const Readying> stuck) override;
-  Result<std::optional<StoredMessage>> get(std::string_view delay_queue, std::string_view id) override;
-  Result<Verdict> cancel(std::string_view delay_queue, std::string_view id) override;
-  Result<Verdict> move(std::string_view delay_queue, std::string_view id, Instant deadline) override;
+  Result<std::vector<std::optional<StoredMessage>>> get(std::string_view delay_queue,
+                                                        std::span<const std::string> ids) override;
+  Result<std::vector<Verdict>> cancel(std::string_view delay_queue, std::span<const std::string> ids) override;
+  Result<std::vector<Verdict>> move(std::string_view delay_queue, std::span<const MoveWish> wishes) override;
+  Result<MessagePage> list(const MessageQuery& query) override;
+  Result<MessageCounts> counts(std::string_view delay_queue, Duration advance, std::size_t most) override;
+  Result<std::vector<DelayLook>> look(std::span<const std::string> delay_queues) override;
 
  private:
-  bool exists(std::string_view delay_queue, std::string_view id);
+  // What was there before a batch; nothing if there is no such message.
+  std::optional<PresentMessage> find(const EnqueueWish& wish, std::string_view id, Instant now);
 
-  // Runs a change of one waiting message that `statement` makes, and says what became of it.
-  template <typename... Values>
-  Result<Verdict> change_waiting(std::string_view delay_queue, std::string_view id, Statement& statement,
-                                 const Values&... values);
+  // Stores a message, ready if `readied_at` is given.
+  void insert(const EnqueueWish& wish, const NewMessage& message, std::optional<Instant> readied_at);
 
-  // Runs `statement` for each readying; true where it is still the present one.
-  Result<std::vector<bool>> for_present(std::string_view delay_queue, std::span<const Readying> readyings,
-                                        Statement& statement);
+  std::vector<ReadiedMessage> take(const TurnWish& wish, Instant now);
+  std::optional<Instant> first_waiting(std::string_view delay_queue);
+  bool has_rows(std::string_view delay_queue);
+
+  // Calls `take` (a row -> Taken) for each message from `after` on, until it has enough or kMaxMessagesLooked were
+  // looked at. The answer is where the next page begins; nothing at the end.
+  template <typename Take>
+  std::optional<MessagePosition> walk(std::string_view delay_queue, const std::optional<MessagePosition>& after,
+                                      Instant latest, Take take);
+
+  // Runs `statement` for each id; kAccepted where it changed a row.
+  template <typename Run>
+  Result<std::vector<Verdict>> change_waiting(std::string_view delay_queue, std::span<const std::string> ids, Run run);
 
   Writer& writer_;
+  Statement find_;
   Statement insert_;
-  Statement due_;
+  Statement waiting_;
   Statement ready_;
-  Statement next_;
+  Statement first_waiting_;
+  Statement any_;
   Statement remove_;
-  Statement stuck_;
+  Statement give_back_;
   Statement reset_;
+  Statement walk_;
   Statement get_;
   Statement cancel_;
   Statement move_;
-  Statement exists_;
+  Statement counts_;
 };
 
 }  // namespace horae::sqlite

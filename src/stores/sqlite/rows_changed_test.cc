@@ -129,9 +129,10 @@ std::optional<Error> configure(World& world, const QueueChange& change) {
 }
 
 std::optional<Error> ready_a_message(World& world) {
-  const std::vector<Message> messages = {{.id = "m", .deadline = world.clock().wall_now()}};
-  if (auto sent = world.store().messages().enqueue("delayed", messages); !sent.ok()) return sent.error();
-  return error_of(world.store().messages().ready_due("delayed", world.new_token(), 1h, 10));
+  const std::vector<NewMessage> messages = {{{.id = "m", .deadline = world.clock().wall_now()}}};
+  const EnqueueWish wish{.delay_queue = "delayed", .stores_late = true, .messages = messages};
+  if (auto sent = world.store().messages().enqueue(wish); !sent.ok()) return sent.error();
+  return error_of(world.store().messages().turn({.delay_queue = "delayed", .horizon = 1h, .ready = {10, 1000}}));
 }
 
 std::vector<Write> writes() {

@@ -121,18 +121,37 @@ create index claim_token_age on claim_token (claimed_at);
 
 -- Delayed messages. A message waits until readied_at is set, and then belongs to the node readied_by.
 create table message (
-  delay_queue text not null,
-  id          text not null,
-  deadline    integer not null,
-  readied_at  integer,
-  readied_by  blob,
-  key         blob,
-  value       blob,
-  headers     blob not null,  -- src/stores/headers.h
+  delay_queue      text not null,
+  id               text not null,
+  deadline         integer not null,
+  due              integer not null,             -- the deadline, or later after a publish that failed
+  readied_at       integer,
+  readied_by       blob,
+  may_be_published integer not null default 0,   -- nobody knows: see GiveBack in src/store/message_store.h
+  source_partition integer,                      -- where the record lies in the input topic
+  source_offset    integer,
+  headers          text not null,                -- src/stores/headers.h
+  key              blob,
+  value            blob,
   unique (delay_queue, id)
 ) strict;
-create index message_waiting on message (delay_queue, deadline, id) where readied_at is null;
-create index message_ready on message (delay_queue, readied_at) where readied_at is not null;
+create index message_due on message (delay_queue, due, id);
+
+-- The table of Chronos, for people and their tools.
+create view chronos as
+select id,
+       strftime('%Y-%m-%dT%H:%M:', (deadline - (deadline % 60000000 + 60000000) % 60000000) / 1000000, 'unixepoch') ||
+         printf('%09.6fZ', (deadline % 60000000 + 60000000) % 60000000 / 1000000.0) as deadline,
+       strftime('%Y-%m-%dT%H:%M:', (readied_at - (readied_at % 60000000 + 60000000) % 60000000) / 1000000, 'unixepoch') ||
+         printf('%09.6fZ', (readied_at % 60000000 + 60000000) % 60000000 / 1000000.0) as readied_at,
+       lower(substr(hex(readied_by), 1, 8) || '-' || substr(hex(readied_by), 9, 4) || '-' ||
+             substr(hex(readied_by), 13, 4) || '-' || substr(hex(readied_by), 17, 4) || '-' ||
+             substr(hex(readied_by), 21)) as readied_by,
+       headers as message_headers,
+       key as message_key,
+       value as message_value,
+       delay_queue as queue
+  from message;
 
 -- API tokens. Of a secret only its hash is kept.
 create table token (
