@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/mutant.h"
 #include "base/waker.h"
 
 namespace horae {
@@ -48,6 +49,13 @@ class AtMostTasks {
   std::size_t tasks_ = 0;
   std::size_t tokens_ = 0;
 };
+
+// What a combiner would say that does not wait for the store.
+std::vector<SubmitOutcome> made_up(const std::vector<Submission>& submissions) {
+  std::vector<SubmitOutcome> outcomes;
+  for (const Submission& each : submissions) outcomes.push_back({.id = each.id()});
+  return outcomes;
+}
 
 // Whose round this thread runs, if any.
 thread_local const Combiner* own_combiner = nullptr;
@@ -392,12 +400,20 @@ void Combiner::exchange() {
   auto settles = take_settles();
   auto submits = take_submits();
   auto claims = take_claims();
+  if (HORAE_MUTANT("acknowledged_before_commit")) {
+    auto replies = std::exchange(submits.replies, {});
+    answer<SubmitOutcome>(replies, made_up(submits.items));
+  }
   auto outcome = store_.exchange({.settlements = settles.items, .submissions = submits.items, .wishes = claims.items});
   if (outcome.ok()) {
     answer<SettleOutcome>(settles.replies, std::move(outcome->settled));
     answer<SubmitOutcome>(submits.replies, std::move(outcome->submitted));
     answer<ClaimOutcome>(claims.replies, std::move(outcome->leased));
   } else if (outcome.error().retryable()) {
+    if (HORAE_MUTANT("settlements_lost_with_failed_claim")) {
+      auto replies = std::exchange(settles.replies, {});
+      answer<SettleOutcome>(replies, std::vector(replies.size(), SettleOutcome{.verdict = Verdict::kAccepted}));
+    }
     answer<SettleOutcome>(settles.replies, outcome.error());
     answer<SubmitOutcome>(submits.replies, outcome.error());
     answer<ClaimOutcome>(claims.replies, outcome.error());
@@ -426,6 +442,7 @@ void Combiner::commit(std::span<const Item> items, std::span<Reply<Outcome>> rep
 
 template <typename Outcome>
 void Combiner::answer(std::span<Reply<Outcome>> replies, Result<std::vector<Outcome>> outcomes) {
+  if (replies.empty()) return;
   HORAE_CHECK(!outcomes.ok() || outcomes->size() == replies.size(), "a store answers each item");
   {
     const std::lock_guard lock(mutex_);

@@ -60,7 +60,7 @@ void TestNode::on_changes(std::span<const Change> changes) {
 void TestNode::settle_down() {
   for (int turns = 0; has_round_ || !woken_.empty(); ++turns) {
     if (turns > 10'000) throw std::runtime_error("the loops wake each other without end");
-    if (std::exchange(has_round_, false)) {
+    if (woken_.empty()) {  // else the loops learn the time first
       has_round_ = combiner_.run_round();
       continue;
     }

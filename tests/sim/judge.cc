@@ -47,6 +47,13 @@ void Judge::take(const Acknowledged& fact) {
   if (ledger_.find(fact.task) == nullptr) violate("lost", fact.task, "was acknowledged, but never stored");
 }
 
+void Judge::take(const EndAcknowledged& fact) {
+  const Life* life = ledger_.find(fact.task);
+  const bool has_ended = life != nullptr && has_begun(*life, fact.attempt) &&
+                         life->attempts[static_cast<std::size_t>(fact.attempt - 1)].ended.has_value();
+  if (!has_ended) violate("lost", fact.task, "has an acknowledged end that was never stored");
+}
+
 void Judge::take(const Claimed& fact) {
   judge_wait(fact.owner);
   Life* life = ledger_.find(fact.task);

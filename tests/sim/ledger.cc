@@ -39,9 +39,9 @@ Life* Ledger::find(const TaskId& id) {
   return found == lives_.end() ? nullptr : &found->second;
 }
 
-bool QueueLedger::had_others(int node, Instant since) const {
+bool QueueLedger::had_others(int node, Instant after) const {
   const auto is_ready = [&](const auto& each) { return each.first != node && !each.second.empty(); };
-  const auto has_left = [&](const auto& each) { return each.first != node && each.second >= since; };
+  const auto has_left = [&](const auto& each) { return each.first != node && each.second >= after; };
   return std::ranges::any_of(ready_at_node, is_ready) || std::ranges::any_of(last_left_of_node, has_left);
 }
 

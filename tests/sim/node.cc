@@ -258,23 +258,32 @@ void NodeLife::die() {
 
 // ---- NodeLife: calls ----
 
-Result<SubmitOutcome> NodeLife::submit(const Submission& submission) {
-  auto outcomes = tasks_.submit(std::span(&submission, 1));
-  if (!outcomes.ok() && HORAE_MUTANT("acknowledged_before_stored")) return SubmitOutcome{.id = submission.id()};
-  if (!outcomes.ok()) return outcomes.error();
-  return outcomes->front();
+void NodeLife::submit(const Submission& submission, const Reply<SubmitOutcome>& reply) {
+  combiner_.submit(submission, [reply, id = submission.id()](Result<SubmitOutcome> outcome) {
+    if (!outcome.ok() && HORAE_MUTANT("acknowledged_before_stored")) outcome = SubmitOutcome{.id = id};
+    (void)reply(std::move(outcome));
+  });
 }
 
-Result<SettleOutcome> NodeLife::settle(const Settlement& settlement) {
-  auto outcomes = tasks_.settle(std::span(&settlement, 1));
-  if (!outcomes.ok()) return outcomes.error();
-  return outcomes->front();
+void NodeLife::settle(const Settlement& settlement, const Reply<SettleOutcome>& reply) {
+  combiner_.settle(settlement, [reply](Result<SettleOutcome> outcome) { (void)reply(std::move(outcome)); });
 }
 
-Result<CancelOutcome> NodeLife::cancel(const CancelWish& wish) {
-  auto outcomes = tasks_.cancel(std::span(&wish, 1));
-  if (!outcomes.ok()) return outcomes.error();
-  return outcomes->front();
+void NodeLife::cancel(const CancelWish& wish, const Reply<CancelOutcome>& reply) {
+  combiner_.cancel(wish, [reply](Result<CancelOutcome> outcome) { (void)reply(std::move(outcome)); });
+}
+
+// As the route does.
+void NodeLife::exchange(const Settlement& settlement, std::optional<ClaimWish> wish,
+                        const Reply<Claimer::Answer>& reply) {
+  claimer_.exchange({.owner = settlement.owner,
+                     .settlements = {settlement},
+                     .claim = std::move(wish),
+                     .deliver = [reply](Claimer::Answer answer) {
+                       if (!answer.settled.front().ok()) return reply(answer.settled.front().error());
+                       if (!answer.tasks.ok()) return reply(answer.tasks.error());
+                       return reply(std::move(answer));
+                     }});
 }
 
 Result<QueueSettings> NodeLife::configure(const std::string& queue, const QueueChange& change) {

@@ -77,12 +77,9 @@ void Permits::note_outcome(const Grant& grant, const ClaimWish& wish, const Clai
       continue;
     }
     if (given.has_hint) queue->has_hint = true;
-    const std::size_t got = fresh_tasks_of(outcome, given.queue);
-    if (got > given.permits) {
-      queue->permits -= std::min(queue->permits, got - given.permits);
-    } else if (!HORAE_MUTANT("permit_lost_with_another_queue")) {
-      queue->permits += given.permits - got;
-    }
+    // More tasks than permits: they may be tasks of other nodes, so the permits that are left are not theirs.
+    const std::size_t used = std::min(given.permits, fresh_tasks_of(outcome, given.queue));
+    if (!HORAE_MUTANT("permit_lost_with_another_queue")) queue->permits += given.permits - used;
   }
 }
 
