@@ -558,7 +558,7 @@ TEST_P(ClaimerLoop, ACancelIsKeptForTheNextCallOfItsOwner) {
                         got = std::move(answer);
                         return is_answered = true;
                       }});
-    EXPECT_EQ(is_answered, expected) << "it is told once";
+    EXPECT_EQ(is_answered, expected) << "it is given once";
     EXPECT_EQ(got.has_attention, expected);
   }
 }

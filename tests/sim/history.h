@@ -155,9 +155,9 @@ struct Phase {
   Kind kind = Kind::kChaos;
 };
 
-using What = std::variant<Submitted, Acknowledged, EndAcknowledged, Claimed, GrantedAgain, TokenServed, Settled, Cancelled, Promoted,
-                          Extended, Expired, Purged, QueueSet, SchedulerSet, StoreOutage, Waiting, WaitOver, RunBegins,
-                          RunEnds, WorkBegins, NodeGone, Phase>;
+using What = std::variant<Submitted, Acknowledged, EndAcknowledged, Claimed, GrantedAgain, TokenServed, Settled,
+                          Cancelled, Promoted, Extended, Expired, Purged, QueueSet, SchedulerSet, StoreOutage, Waiting,
+                          WaitOver, RunBegins, RunEnds, WorkBegins, NodeGone, Phase>;
 
 struct Record {
   Instant at;     // the store's clock

@@ -113,10 +113,11 @@ void Judge::judge_wait(const std::string& owner) {
     const Instant claimable = std::max({queue.claimable_since, scheduler_since_, calm_since_});
     for (const auto& [node, ready] : queue.ready_at_node) {
       if (ready.empty()) continue;
-      const Instant both = std::max(ready.begin()->first, waiter.since);
+      const Instant first = ready.begin()->first;
+      const Instant both = std::max(first, waiter.since);
       // Resuming a queue at one node wakes no worker at another. Tasks that another node made ready, which this one
       // learns by polling, may use up the permits of its own.
-      const bool is_woken = node == waiter.node && ready.begin()->first >= claimable && !queue.had_others(node, both);
+      const bool is_woken = node == waiter.node && first >= claimable && !queue.had_others(node, first);
       const Duration waited = now_ - std::max(both, claimable);
       if (waited <= (is_woken ? promises_.prompt : promises_.patient)) continue;
       violate("idle", fmt::format("{} waited for queue {} for {} while task number {} was ready", owner, name,

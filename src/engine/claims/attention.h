@@ -27,8 +27,8 @@ class Attention {
   // Whether there is a hint for the owner, which is given once.
   bool take(std::string_view owner);
 
-  // Drops the hints that are older than kAttentionIsKept. The age is counted from the first call after keep(), which is
-  // not told the time.
+  // Drops the hints that are older than kAttentionIsKept. The age is counted from the first call after keep(), which does
+  // not have the time.
   void drop_old(MonotonicTime now);
 
   bool empty() const { return owners_.empty(); }

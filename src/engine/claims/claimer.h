@@ -124,7 +124,7 @@ class Claimer : public Loop {
     bool is_uncertain = false;   // the answer to its last claim was lost: it may hold tasks
     bool is_fresh = false;       // its token was neither claimed with nor checked yet: it may be a repetition
     bool is_gone = false;        // its worker, while it was asking
-    bool has_attention = false;  // to be told with its answer
+    bool has_attention = false;  // goes with its answer
     Permits::Grant grant = {};   // while it is asking
   };
   using Waitings = std::map<Ticket, Waiting>;  // in the order of arrival

@@ -9,7 +9,11 @@ namespace {
 
 PeerMessage everything() {
   return {.from = "worker-7",
-          .wake_ups = {.ready = {"mail", "a b:c", ""}, .ready_anywhere = true, .cancelled = true, .cancelled_owners = {"worker-1", "a b"}, .control = true},
+          .wake_ups = {.ready = {"mail", "a b:c", ""},
+                       .ready_anywhere = true,
+                       .cancelled = true,
+                       .cancelled_owners = {"worker-1", "a b"},
+                       .control = true},
           .events_lost = true,
           .events = {"{\"task\": 1}", "q4:mail", "straße\n"}};
 }
@@ -21,7 +25,9 @@ TEST(PeerMessage, ReadsBackWhatWasWritten) {
 }
 
 TEST(PeerMessage, HasTheDocumentedForm) {
-  const PeerMessage message{.from = "worker-7", .wake_ups = {.ready = {"mail"}, .cancelled = true, .cancelled_owners = {"me"}}, .events = {"news"}};
+  const PeerMessage message{.from = "worker-7",
+                            .wake_ups = {.ready = {"mail"}, .cancelled = true, .cancelled_owners = {"me"}},
+                            .events = {"news"}};
   EXPECT_EQ(format_peer_message(message), "horae1 8:worker-7 q4:mail c w2:me e4:news");
 }
 
