@@ -30,8 +30,9 @@ LAYERS = (
 # Subfolders that must not include each other. They may include the files of their parent folder, but not vice versa.
 APART = {"stores": ("sqlite", "postgres")}
 
-# Folders that may include less than their layer allows: the HTTP server does not depend on tasks.
-BLIND = {"http": ("model",)}
+# Folders that may include less than their layer allows: the HTTP server does not depend on tasks, and an agent, which runs
+# foreign programs, has no store.
+BLIND = {"http": ("model",), "sdk": ("stores", "observe"), "agent": ("stores", "observe", "kafka")}
 
 # The limit of units in a folder of src/. A unit is a header with its source; its tests do not count.
 MAX_UNITS = 20

@@ -76,18 +76,18 @@ struct RefusedNetwork {
 };
 
 const std::vector<RefusedNetwork>& refused_networks() {
-  static const std::vector<RefusedNetwork> networks = [] {
+  static const std::vector<RefusedNetwork> kNetworks = [] {
     std::vector<RefusedNetwork> made;
     for (const Range& range : kRefused) made.push_back({network_of(range.network), range.what});
     return made;
   }();
-  return networks;
+  return kNetworks;
 }
 
 // The address to which a NAT64 gateway translates; any other address is returned unchanged.
 IpAddress translated(const IpAddress& address) {
-  static const IpNetwork nat64 = network_of(kNat64);
-  return nat64.contains(address) ? mapped(address.bytes.data() + 12) : address;
+  static const IpNetwork kNetwork = network_of(kNat64);
+  return kNetwork.contains(address) ? mapped(address.bytes.data() + 12) : address;
 }
 
 }  // namespace
@@ -167,8 +167,8 @@ std::optional<std::string> AddressPolicy::refusal(const IpAddress& address) cons
   for (const RefusedNetwork& refused : refused_networks()) {
     if (refused.network.contains(target)) return fmt::format("{} {}", to_string(address), refused.what);
   }
-  static const IpNetwork public_v6 = network_of(kPublicV6);
-  if (!is_v4(target) && !public_v6.contains(target)) {
+  static const IpNetwork kPublic = network_of(kPublicV6);
+  if (!is_v4(target) && !kPublic.contains(target)) {
     return fmt::format("{} is no public address", to_string(address));
   }
   return std::nullopt;
