@@ -142,8 +142,8 @@ class ApiWorld final : private ChangeObserver {
   Observation observed_;
   BoundedQueue<bool> wakes_{1};
   std::mutex pass_mutex_;  // held while the claimer runs
-  Claimer claimer_;
   Combiner combiner_;
+  Claimer claimer_;
   Api api_;
   TestServer server_;
   std::thread claimer_thread_;

@@ -73,7 +73,8 @@ constexpr std::array kWritten = {
         R"({"type":"object","required":["tasks"],"properties":{"tasks":{"type":"array","items":{"$ref":"#/components/schemas/LeasedTask"}},
       "rest":{"type":"array","description":"Leased as well under the caller's token, but too large for this answer: release them, or keep them by heartbeats and repeat the claim with the same token once the tasks above are settled",
       "items":{"type":"object","required":["id","attempt"],
-      "properties":{"id":{"type":"string","format":"uuid"},"attempt":{"type":"integer"}}}}}})"},
+      "properties":{"id":{"type":"string","format":"uuid"},"attempt":{"type":"integer"}}}},
+      "attention":{"const":true,"description":"A task of the owner was cancelled: send the heartbeats of its tasks now, to learn which. Absent if there is nothing to tell"}}})"},
     WrittenSchema{"Settlements",
                   R"({"type":"object","required":["settlements"],"additionalProperties":false,"properties":{
       "settlements":{"type":"array","minItems":1,"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}}},
@@ -261,7 +262,7 @@ std::string exchange_schema() {
        {"claim",
         R"({"description":"As in /v1/claim, for the owner of the call; the token is required","type":["object","null"],"required":["queues","token"],"additionalProperties":false,"properties":{"queues":{"type":"array","minItems":1,"maxItems":16,"uniqueItems":true,"items":{"$ref":"#/components/schemas/QueueName"}},"max":{"type":["integer","null"],"minimum":1,"maximum":1000,"default":1},"lease":{"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}]},"token":{"type":"string","format":"uuid"}}})"},
        {"wait",
-        R"({"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}],"default":"0s","description":"How long to wait for tasks, 30s at most; a call that settles anything does not wait"})"}},
+        R"({"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}],"default":"0s","description":"How long to wait for tasks, 30s at most; without a claim it waits for `attention` alone. A call that settles anything does not wait"})"}},
       R"("additionalProperties":false,"examples":[{"owner":"worker-7","settlements":[{"event":"complete","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1}],"claim":{"queues":["mail"],"max":10,"token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ac"}}])");
 }
 
