@@ -30,7 +30,7 @@ std::vector<Finding> check_store(const Config& config, const Clock& clock);
 // delay queues.
 std::vector<Finding> check_delay(const DelayConfig& config, const Clock& clock);
 
-// The node: reachable, ready, accepts this user, and of this version.
-std::vector<Finding> check_node(NodeClient& client);
+// The node: reachable, ready, accepts this user, and of this version. If the user has named it, it is expected to run.
+std::vector<Finding> check_node(NodeClient& client, bool is_expected);
 
 }  // namespace horae::cli
