@@ -109,6 +109,7 @@ bench/delay: setup-test ## Measure the delay queue between real topics; SHORT=1 
 	@cmake --build --preset release --parallel $(JOBS) --target delay_bench
 	@tools/kafka/kafka.sh fetch
 	@cd build && release/bench/delay_bench $(if $(SHORT),--short) $(if $(WAITING),--waiting $(WAITING))
+
 .PHONY: bench/slots
 bench/slots: setup-test ## How nodes share long tasks, serve urgent ones, and how many empty tasks their slots run; BEFORE=program compares
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
