@@ -20,7 +20,8 @@ create table message (
   primary key (delay_queue, id)
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
-create index message_due on message (delay_queue, due, id);
+-- Over expressions, so that it can serve no search by queue and id: see messages.sql.
+create index message_due on message ((delay_queue || ''), due, (id || ''));
 
 -- Text as it is; bytes that are not text as PostgreSQL writes them, \x00ff.
 create function chronos_text(bytes bytea) returns text language plpgsql immutable as $$
