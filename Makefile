@@ -98,7 +98,7 @@ soak: build ## Kill a process on each store KILLS (default 2000) times, and Post
 
 .PHONY: soak/delay
 soak/delay: build ## Kill nodes of a delay queue on real Kafka KILLS (default 500) times; nothing may be lost
-	@HORAE_KILLS=$(if $(filter command,$(origin KILLS)),$(KILLS),500) build/release/tests/e2e/kafka_e2e_test \
+	@DELAY_KILLS=$(if $(filter command,$(origin KILLS)),$(KILLS),500) build/release/tests/e2e/kafka_e2e_test \
 	  --gtest_filter='*LosesNothingWhenNodesAreKilled'
 
 .PHONY: bench/http

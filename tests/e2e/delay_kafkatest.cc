@@ -120,9 +120,9 @@ TEST_F(DelayQueue, SendsRecordsThatAreNoMessagesToTheDeadLetterTopic) {
   EXPECT_EQ(reader.take(1).at(0).value, Bytes("good"));
 }
 
-// Two nodes under load; one of them is killed 20 times (HORAE_KILLS) at random, and started again.
+// Two nodes under load; one of them is killed 20 times (DELAY_KILLS) at random, and started again.
 TEST_F(DelayQueue, LosesNothingWhenNodesAreKilled) {
-  const char* wanted = std::getenv("HORAE_KILLS");
+  const char* wanted = std::getenv("DELAY_KILLS");
   const int kills = wanted != nullptr ? std::atoi(wanted) : 20;
   constexpr int kPerKill = 300;
   std::vector<std::unique_ptr<RunningNode>> nodes;
