@@ -27,7 +27,7 @@ class NodeDelays {
  public:
   // All references must outlive it. `owner` names the node.
   NodeDelays(MessageStore& store, const Clock& clock, Random& random, const DelayConfig& config,
-              const std::string& owner, const Logger& log, Meter& meter);
+             const std::string& owner, const Logger& log, Meter& meter);
   ~NodeDelays();
   NodeDelays(const NodeDelays&) = delete;
   NodeDelays& operator=(const NodeDelays&) = delete;

@@ -403,6 +403,25 @@ TEST_F(PlansAmongTies, ATurnReadsNoMoreThanItsMessages) {
   });
 }
 
+// A session keeps the plans that it made while the table was empty and had never been analyzed.
+TEST_F(PlansAmongTies, PlansForMessagesHoldWhenTheTableGrows) {
+  for (int i = 0; i < 20; ++i) live_with_messages(i);
+  administrate(
+      "insert into message (delay_queue, id, deadline, due, headers) select 'delay', 'm-' || n, moment, moment, '[]'"
+      " from generate_series(1, " +
+      std::to_string(kTies) + ") as n, (select timestamptz '2026-01-01' as moment) as tie");
+  for (int i = 0; i < kBatches; ++i) {
+    (void)store_->messages().enqueue({.delay_queue = "delay", .messages = messages(kBatch, std::to_string(i) + "-")});
+    std::vector<Readying> fired;
+    const TurnWish take{.delay_queue = "delay", .ready = {.max = kBatch, .max_bytes = 1 << 20}};
+    for (const ReadiedMessage& each : store_->messages().turn(take)->readied) fired.push_back(each.readying);
+    EXPECT_EQ(fired.size(), kBatch);
+    (void)store_->messages().turn({.delay_queue = "delay", .fired = fired}).value();
+  }
+  close();
+  EXPECT_LE(rows_read("message"), 16 * kBatches * kBatch);
+}
+
 TEST_F(PlansAmongTies, ExpiringABatchReadsNoMoreThanTheBatch) {
   expect_few_rows(
       "running", 8 * kBatches * kBatch, [this] { lease_many(); },
