@@ -128,6 +128,68 @@ Result<std::optional<std::string>> register_worker(NodeLink& link, Backoff& back
   return std::optional<std::string>();
 }
 
+// All that runs once the agent has its id.
+class Machinery {
+ public:
+  Machinery(const AgentOptions& options, const AgentParts& parts, const std::string& owner, const std::string& runs,
+            const NodeList& nodes, NodeCalls& claims, NodeCalls& reports, Journal& journal)
+      : log_(parts.log.with({{std::string(kAgentField), owner}})),
+        programs_(parts.rules.allows_anything() ? std::make_unique<ExecExecutor>(parts.rules, options.exec.grace, runs,
+                                                                                 parts.starter, parts.clock)
+                                                : nullptr),
+        executors_(executors()),
+        ids_(parts.clock, parts.random),
+        worker_(worker_options(options), owner,
+                {.claims = claims,
+                 .reports = reports,
+                 .executor = executors_,
+                 .journal = journal,
+                 .clock = parts.clock,
+                 .ids = ids_,
+                 .random = parts.random,
+                 .log = log_,
+                 .last_contact = [&nodes] { return nodes.last_contact(); },
+                 .wake_claims = [this] { claim_waker_.wake(); },
+                 .wake_reports = [this] { report_waker_.wake(); },
+                 .on_exit = [this](WorkerExit exit) { (void)exits_.try_push(std::move(exit)); }}),
+        runner_(parts.clock, log_) {
+    runner_.add(sleeps_, sleep_waker_);
+    runner_.add(reporting_, report_waker_);
+    runner_.add(claiming_, claim_waker_);
+  }
+
+  void start() { runner_.start(); }
+  void drain() { worker_.drain(); }
+  WorkerExit wait() { return exits_.pop().value_or(WorkerExit::kDrained); }
+  void stop() { runner_.stop(); }
+
+ private:
+  static WorkerOptions worker_options(const AgentOptions& options) {
+    WorkerOptions worker = options.worker;
+    if (options.stops_on_lost_contact) worker.contact_timeout = options.contact_timeout;
+    return worker;
+  }
+  std::map<std::string, Executor*, std::less<>> executors() {
+    std::map<std::string, Executor*, std::less<>> by_name = {{"sleep", &sleeps_}};
+    if (programs_) by_name["exec"] = programs_.get();
+    return by_name;
+  }
+
+  const Logger log_;
+  Waker sleep_waker_;
+  Waker claim_waker_;
+  Waker report_waker_;
+  BoundedQueue<WorkerExit> exits_{1};
+  SleepExecutor sleeps_{[this] { sleep_waker_.wake(); }};
+  const std::unique_ptr<ExecExecutor> programs_;
+  Executors executors_;
+  UuidSource ids_;
+  Worker worker_;
+  LoopOf claiming_{"claims", [this](MonotonicTime now) { return worker_.claim_once(now); }};
+  LoopOf reporting_{"reports", [this](MonotonicTime now) { return worker_.report_once(now); }};
+  Runner runner_;
+};
+
 }  // namespace
 
 Result<std::string> read_token(const std::string& path) {
@@ -165,61 +227,27 @@ Result<void> run_main(const AgentOptions& options, const AgentParts& parts) {
   if (!*owner) return {};
   if (auto checked = check_nodes(nodes, parts.rules); !checked.ok()) return checked.error();
 
-  Waker sleep_waker;
-  Waker claim_waker;
-  Waker report_waker;
-  SleepExecutor sleeps([&sleep_waker] { sleep_waker.wake(); });
-  std::optional<ExecExecutor> programs;
-  std::map<std::string, Executor*, std::less<>> by_name = {{"sleep", &sleeps}};
-  if (parts.rules.allows_anything()) {
-    programs.emplace(parts.rules, options.exec.grace, *runs, parts.starter, parts.clock);
-    by_name["exec"] = &*programs;
-  }
-  Executors executors(by_name);
-  UuidSource ids(parts.clock, parts.random);
-  BoundedQueue<WorkerExit> exits(1);
-  WorkerOptions worker_options = options.worker;
-  if (options.stops_on_lost_contact) worker_options.contact_timeout = options.contact_timeout;
-  const Logger log = parts.log.with({{std::string(kAgentField), **owner}});
-  Worker worker(worker_options, **owner,
-                {.claims = claims,
-                 .reports = reports,
-                 .executor = executors,
-                 .journal = *journal,
-                 .clock = parts.clock,
-                 .ids = ids,
-                 .random = parts.random,
-                 .log = log,
-                 .last_contact = [&nodes] { return nodes.last_contact(); },
-                 .wake_claims = [&claim_waker] { claim_waker.wake(); },
-                 .wake_reports = [&report_waker] { report_waker.wake(); },
-                 .on_exit = [&exits](WorkerExit exit) { (void)exits.try_push(std::move(exit)); }});
-  LoopOf claiming("claims", [&worker](MonotonicTime now) { return worker.claim_once(now); });
-  LoopOf reporting("reports", [&worker](MonotonicTime now) { return worker.report_once(now); });
+  Machinery machinery(options, parts, **owner, *runs, nodes, claims, reports, *journal);
   {
     const std::lock_guard lock(mutex);
-    on_signal = [&worker] { worker.drain(); };
+    on_signal = [&machinery] { machinery.drain(); };
   }
-  if (signals.has_come()) worker.drain();
-  Runner runner(parts.clock, log);
-  runner.add(sleeps, sleep_waker);
-  runner.add(reporting, report_waker);
-  runner.add(claiming, claim_waker);
-  runner.start();
-  parts.out << fmt::format("horae agent {} is running: {} slots, queues {}, nodes {}\n", **owner, worker_options.slots,
-                           fmt::join(worker_options.queues, ", "), fmt::join(nodes.options().nodes, ", "))
+  if (signals.has_come()) machinery.drain();
+  machinery.start();
+  parts.out << fmt::format("horae agent {} is running: {} slots, queues {}, nodes {}\n", **owner, options.worker.slots,
+                           fmt::join(options.worker.queues, ", "), fmt::join(nodes.options().nodes, ", "))
             << std::flush;
-  const WorkerExit exit = exits.pop().value_or(WorkerExit::kDrained);
+  const WorkerExit exit = machinery.wait();
   {
     const std::lock_guard lock(mutex);
     on_signal = [] {};
   }
   if (exit == WorkerExit::kLostContact) {
-    log.error("no contact to a node for too long: all runs are ended",
-              {{"timeout", format_duration(options.contact_timeout)}});
+    parts.log.error("no contact to a node for too long: all runs are ended",
+                    {{"timeout", format_duration(options.contact_timeout)}});
     ::_exit(kLostContact);  // a call to a node may hold up the loops for a while; the runs end with this process
   }
-  runner.stop();
+  machinery.stop();
   return {};
 }
 

@@ -192,7 +192,8 @@ void Worker::on_end(ChoreId run, RunEnd end) {
 
 Worker::Ending Worker::ending_of(Held held, RunEnd end) const {
   Ending ending{.key = key_of(held.task), .settlement = {}};
-  if (held.is_lost) return ending;
+  // A result that comes too late is refused, and kept in the task's history.
+  if (held.is_lost && end.kind != RunEnd::Kind::kDone) return ending;
   Settlement settlement = settlement_of(held.task, Event::kComplete);
   switch (end.kind) {
     case RunEnd::Kind::kDone:
