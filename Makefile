@@ -72,7 +72,7 @@ fuzz: setup-fuzz compile-fuzz ## Fuzz each parser for MINUTES (default 5) minute
 	@tools/fuzz.sh $(MINUTES)
 
 .PHONY: bench
-bench: bench/store bench/http ## Run every bench; each ends with lines `result NAME VALUE`
+bench: bench/store bench/http bench/slots ## Run every bench; each ends with lines `result NAME VALUE`
 
 .PHONY: bench/store
 bench/store: setup-test ## Measure the stores beside their floors, and the combiner
@@ -102,6 +102,12 @@ bench/http: setup-test ## Measure submits, lives and pickups over HTTP, an idle 
 	@cmake --build --preset release --parallel $(JOBS) --target http_bench cluster_bench
 	@cd build && release/bench/http_bench
 	@cd build && release/bench/cluster_bench
+
+.PHONY: bench/slots
+bench/slots: setup-test ## How nodes share long tasks, serve urgent ones, and how many empty tasks their slots run; BEFORE=program compares
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae private_postgres
+	@python3 bench/slots.py build/release/src/cli/horae --postgres build/release/bench/private_postgres $(if $(BEFORE),--before $(BEFORE))
 
 .PHONY: bench/memory
 bench/memory: setup-test ## Resident memory of a node on either store after 10,000 lives, and after a million and 100,000 connections

@@ -50,5 +50,23 @@ TEST(Greeting, OffersOnlyWhatTheNodeRuns) {
   EXPECT_THAT(greeting(shown, config), AllOf(Not(HasSubstr("curl")), HasSubstr("slots    none")));
 }
 
+TEST(Greeting, SaysWhichTokenAndCertificateTheCommandsNeed) {
+  Greeting shown{.owner = "worker-1", .store = "SQLite", .urls = {"http://127.0.0.1:1"}, .program = "horae"};
+  Config config;
+  EXPECT_THAT(greeting(shown, config), AllOf(Not(HasSubstr("HORAE_TOKEN")), Not(HasSubstr("HORAE_CA"))));
+  config.api.gate.require_token = true;
+  EXPECT_THAT(greeting(shown, config),
+              AllOf(HasSubstr("  export HORAE_TOKEN=SECRET   # of a token; horae token create --help\n"),
+                    HasSubstr(R"( -H "authorization: Bearer $HORAE_TOKEN" )"), Not(HasSubstr("HORAE_CA"))));
+  config.api.gate.require_token = false;
+  config.http.tls = {.certificate = "node.pem", .key = "node.key"};
+  shown.urls = {"https://127.0.0.1:1"};
+  EXPECT_THAT(greeting(shown, config),
+              AllOf(Not(HasSubstr("HORAE_TOKEN")), HasSubstr("  export HORAE_CA=node.pem   #"),
+                    HasSubstr(R"(curl --cacert "$HORAE_CA" -X POST https://127.0.0.1:1/v1/tasks)")));
+  shown.urls = {"https://10.0.0.7:1"};  // not loopback
+  EXPECT_THAT(greeting(shown, config), AllOf(HasSubstr("HORAE_TOKEN"), HasSubstr("HORAE_CA")));
+}
+
 }  // namespace
 }  // namespace horae

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/runner.h"
 #include "http/server.h"
+#include "observe/change_log.h"
 #include "observe/observation.h"
 #include "store/combiner.h"
 
@@ -20,6 +21,7 @@ class Node::Parts {
       : clock_(clock),
         grace_(config.grace),
         ids_(clock, random_),
+        change_log_(log),
         observed_(store, clock, peer_link()),
         access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
         combiner_(observed_.store().tasks(), config.combiner),
@@ -32,6 +34,7 @@ class Node::Parts {
             with_trust(config), clock, log,
             [this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
             observed_.metrics()) {
+    observed_.add(change_log_);
     observed_.add(engine_);
     observed_.add(access_);
     access_.set_listener([this] { api_.end_revoked(); });
@@ -124,6 +127,7 @@ class Node::Parts {
   const Duration grace_;
   SystemRandom random_;
   UuidSource ids_;
+  ChangeLog change_log_;
   Observation observed_;
   NodeAccess access_;
   Combiner combiner_;

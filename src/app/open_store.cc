@@ -21,8 +21,9 @@ Result<void> make_folder(const std::string& url) {
   fs::create_directories(folder, failed);
   if (!failed) fs::permissions(folder, fs::perms::owner_all, failed);
   if (failed) {
-    return Error{ErrorCode::kUnavailable,
-                 fmt::format("cannot make the folder {} for the data: {}", folder.string(), failed.message())};
+    return Error{ErrorCode::kRefused, fmt::format("cannot make the folder {} for the data: {}; set data (--data) to a "
+                                                  "folder that this user may write to",
+                                                  folder.string(), failed.message())};
   }
   return {};
 }
@@ -63,6 +64,17 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url, const Clock& c
   if (!url.starts_with(kSqliteScheme)) return unknown_store(url);
   if (auto made = make_folder(url); !made.ok()) return made.error();
   return open_sqlite_store(url, clock, max_queues);
+}
+
+Result<void> check_store_exists(const std::string& url) {
+  if (!url.starts_with(kSqliteScheme) || url == kSqliteMemory) return {};
+  const std::string path = url.substr(kSqliteScheme.size());
+  std::error_code failed;
+  if (std::filesystem::exists(path, failed)) return {};
+  return Error{ErrorCode::kNotFound,
+               fmt::format("there is no database {}: check data (--data) and store (--store), and the folder that this "
+                           "command runs in",
+                           path)};
 }
 
 Error unknown_store(const std::string& url) {

@@ -20,6 +20,9 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url, const Clock& c
                                           const PostgresStoreOptions& postgres = {},
                                           std::size_t max_queues = kMaxQueues);
 
+// kNotFound if it is embedded and was never made.
+Result<void> check_store_exists(const std::string& url);
+
 // kMalformed: Horae supports no store of this kind.
 Error unknown_store(const std::string& url);
 

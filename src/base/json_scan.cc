@@ -64,7 +64,8 @@ class Scanner {
   bool failed() const { return fault_.has_value(); }
   Error fault() const {
     const std::string where = place_.empty() ? "" : ", in " + place_;
-    return {ErrorCode::kMalformed, fmt::format("not valid JSON: byte {}{}: {}", fault_->byte, where, fault_->what)};
+    return {ErrorCode::kMalformed, fmt::format("{}: byte {}{}: {}", fault_->is_too_deep ? "too deep" : "not valid JSON",
+                                               fault_->byte, where, fault_->what)};
   }
 
   // One value with nothing but white space around it.
@@ -249,7 +250,8 @@ class Scanner {
   bool enter(char c) {
     if (!expect(c, c == '{' ? "an object belongs here" : "an array belongs here")) return false;
     if (++depth_ > kMaxJsonDepth) {
-      return fail(fmt::format("arrays and objects are nested more than {} levels deep", kMaxJsonDepth));
+      fault_ = Fault{at_, fmt::format("arrays and objects are nested more than {} levels deep", kMaxJsonDepth), true};
+      return fail({});
     }
     return true;
   }
@@ -298,6 +300,7 @@ class Scanner {
   struct Fault {
     std::size_t byte = 0;  // counted from 1
     std::string what;
+    bool is_too_deep = false;  // perhaps valid: the rest was not read
   };
 
   const std::string_view text_;

@@ -207,6 +207,12 @@ TEST_F(Doctor, PrintsWhatToDo) {
                                  HasSubstr("synced to disk"), HasSubstr("start one with horae serve")));
 }
 
+TEST_F(Doctor, FailsIfTheNodeThatTheUserNamesCannotBeReached) {
+  const auto named = terminal_.type({"doctor", "--data", folder_.path(), "--node", "http://127.0.0.1:1"});
+  EXPECT_EQ(named.exit_code, kFailed) << named.out;
+  EXPECT_THAT(named.out, Not(HasSubstr("start one with horae serve")));
+}
+
 TEST_F(Doctor, FailsWhenACheckIsBad) {
   std::ofstream(folder_.path() + "/horae.db") << "this is no database, and long enough to be recognized as none";
   const auto printed = terminal_.type({"doctor", "--store", "sqlite:" + folder_.path() + "/horae.db"});

@@ -54,6 +54,31 @@ TEST(Cli, MigratePrintsItsStepsAndAppliesThemOnce) {
   EXPECT_EQ(second.wait().exit_code, 0);
 }
 
+TEST(Cli, ServeFailsForGoodWithoutAFolderForItsData) {
+  Process horae({HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--data", "/proc/x"});
+  EXPECT_THAT(horae.read_rest(), HasSubstr("cannot make the folder /proc/x"));
+  EXPECT_EQ(horae.wait().exit_code, 1);  // 4 would promise that a repetition may succeed
+}
+
+TEST(Cli, ServeRefusesADemoThatNoSlotWouldRun) {
+  const TemporaryFolder folder;
+  Process horae(
+      {HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--data", folder.path(), "--demo", "--slots-count", "0"});
+  EXPECT_THAT(horae.read_rest(), HasSubstr("--demo: the node's own slots run it"));
+  EXPECT_EQ(horae.wait().exit_code, 2);
+}
+
+TEST(Cli, ServeLogsSubmitsClaimsAndEndsAtDebugLevel) {
+  const TemporaryFolder folder;
+  Process horae({HORAE_BINARY, "serve", "--http-listen", "127.0.0.1:0", "--data", folder.path(), "--demo",
+                 "--log-level", "debug"});
+  for (const std::string text : {" task submitted node=", " task claimed node=", " task completed node="}) {
+    EXPECT_TRUE(horae.read_until(text)) << text;
+  }
+  horae.send_signal(SIGTERM);
+  (void)horae.read_rest();
+}
+
 TEST(Cli, MigrateRefusesAnUnknownStore) {
   Process horae({HORAE_BINARY, "migrate", "--store", "mysql://x"});
   EXPECT_THAT(horae.read_rest(), HasSubstr("store 'mysql://x': give sqlite:PATH or postgresql://"));

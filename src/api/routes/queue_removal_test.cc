@@ -42,6 +42,7 @@ TEST(QueueRemoval, AQueueWithTasksIsKeptUnlessTheyAreCancelled) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, R"({"name":"mail","cancelled":3,"purged":3})");
   EXPECT_THAT(world.settle("complete", running, 1).body, HasSubstr("not_found"));
+  EXPECT_THAT(world.get("/v1/tasks/" + running).body, HasSubstr("removed after its retention, or with its queue"));
 }
 
 TEST(QueueRemoval, ManyTasksGoInSteps) {

@@ -319,7 +319,8 @@ std::optional<TaskId> id_in_path(const Call& call) {
 }
 
 Error no_such_task(const std::string& what) {
-  return {ErrorCode::kNotFound, what + ": there is no such task; it may have been purged"};
+  return {ErrorCode::kNotFound,
+          what + ": there is no such task; it may have been removed after its retention, or with its queue"};
 }
 
 std::vector<Route> task_routes() {

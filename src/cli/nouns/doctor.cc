@@ -62,7 +62,7 @@ std::vector<Finding> examine(const Context& context, const DoctorFlags& flags, N
       {Health::kGood, "configuration", file ? *file + " is valid" : "no file; using the defaults"},
       check_data_folder(config->data)};
   std::ranges::move(check_store(*config, context.clock), std::back_inserter(findings));
-  std::ranges::move(check_node(client), std::back_inserter(findings));
+  std::ranges::move(check_node(client, !flags.client.node.empty()), std::back_inserter(findings));
   return findings;
 }
 

@@ -147,12 +147,12 @@ Finding check_access(NodeClient& client) {
   return {Health::kBad, "access", called.error().message};
 }
 
-std::vector<Finding> check_node(NodeClient& client) {
+std::vector<Finding> check_node(NodeClient& client, bool is_expected) {
   const auto health = client.get("/healthz");
   if (!health.ok()) {
-    const bool is_away = health.error().code == ErrorCode::kUnavailable;
-    return {{is_away ? Health::kNote : Health::kBad, "node",
-             health.error().message + (is_away ? "; start one with horae serve" : "")}};
+    const bool may_be_away = !is_expected && health.error().code == ErrorCode::kUnavailable;
+    return {{may_be_away ? Health::kNote : Health::kBad, "node",
+             health.error().message + (may_be_away ? "; start one with horae serve" : "")}};
   }
   const auto status = read_node_status(*health);
   if (!status.ok()) return {{Health::kBad, "node", status.error().message}};

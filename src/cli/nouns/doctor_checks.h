@@ -26,7 +26,7 @@ Finding check_data_folder(const std::string& path);
 // Does not touch an embedded store that a node uses or that does not exist yet.
 std::vector<Finding> check_store(const Config& config, const Clock& clock);
 
-// The node: reachable, ready, accepts this user, and of this version.
-std::vector<Finding> check_node(NodeClient& client);
+// The node: reachable, ready, accepts this user, and of this version. If the user has named it, it is expected to run.
+std::vector<Finding> check_node(NodeClient& client, bool is_expected);
 
 }  // namespace horae::cli

@@ -20,6 +20,12 @@ struct ServeFlags {
 int run_serve(const Context& context, const ServeFlags& flags) {
   const auto config = load_config(flags.config, context);
   if (!config.ok()) return report_misuse(context, "serve", config.error());
+  if (flags.demo && config->engine.dispatcher.slots == 0) {
+    return report_misuse(context, "serve",
+                         {ErrorCode::kRefused,
+                          "--demo: the node's own slots run it, and slots.count is 0 (--slots-count): "
+                          "give 1 or more"});
+  }
   if (flags.print_config) {
     context.console.out << print_config(*config);
     return kDone;

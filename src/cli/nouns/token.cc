@@ -42,14 +42,18 @@ struct TokenCommand {
   StoreCall offline_call;
   Show show;
   std::function<Result<void>()> check = [] { return Result<void>(); };  // without a node: the checks that it would do
+  bool may_make_store = false;                                          // the first token comes before the first start
 };
 
-Result<std::string> call_offline(const Context& context, const Config& config, const StoreCall& call) {
+Result<std::string> call_offline(const Context& context, const Config& config, const TokenCommand& command) {
+  if (!command.may_make_store) {
+    if (auto exists = check_store_exists(config.store); !exists.ok()) return exists.error();
+  }
   const auto store = open_store(config.store, context.clock, config.postgres, config.max_queues);
   if (!store.ok()) return store.error();
   // In another folder than the node's, the default store is another one, and is made if there is none.
   context.console.err << "store: " << (*store)->description() << '\n';
-  return call((*store)->tokens());
+  return command.offline_call((*store)->tokens());
 }
 
 int run_token(const Context& context, const TokenFlags& flags, const TokenCommand& command) {
@@ -58,7 +62,7 @@ int run_token(const Context& context, const TokenFlags& flags, const TokenComman
   if (!checked.ok()) return misuse(context, command.name, flags.client, checked.error());
   const auto config = load_config(flags.config, context);
   if (!config.ok()) return misuse(context, command.name, flags.client, config.error());
-  const auto reply = call_offline(context, *config, command.offline_call);
+  const auto reply = call_offline(context, *config, command);
   if (!reply.ok()) return fail(context, command.name, flags.client, reply.error());
   return show_reply(context, command.name, flags.client, *reply, command.show);
 }
@@ -162,7 +166,11 @@ void add_create(CLI::App& noun, Context& context) {
                   "read: inspect; submit: also submit and cancel; work: inspect, claim and settle; admin: everything")
       ->required()
       ->type_name("read|submit|work|admin");
-  verb.add_option("--queues", flags->queues, "Patterns of its queues; * matches any characters (default: all queues)")
+  verb.add_option(
+          "--queues", flags->queues,
+          "Patterns of its queues, such as 'mail.*' reports, or mail,reports; * matches any characters (default: "
+          "all queues)")
+      ->delimiter(',')
       ->type_name("PATTERN");
   finish(
       verb, context, flags,
@@ -170,7 +178,8 @@ void add_create(CLI::App& noun, Context& context) {
        .call = [flags](NodeClient& node) { return in_flags(node.post("/v1/tokens", wish_body(*flags)), kTokenFlags); },
        .offline_call = [&context, flags](TokenStore& store) { return create_in(store, context.random, *flags); },
        .show = show_created,
-       .check = [flags] { return check_wish(*flags); }});
+       .check = [flags] { return check_wish(*flags); },
+       .may_make_store = true});
 }
 
 void add_list(CLI::App& noun, Context& context) {

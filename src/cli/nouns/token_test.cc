@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <mutex>
 
 #include "api/access/token_book.h"
@@ -90,6 +91,12 @@ TEST_F(TokenCommands, ATokenHasAllQueuesByDefault) {
   EXPECT_EQ(testing::member(created.out, "queues"), R"(["*"])");
 }
 
+TEST_F(TokenCommands, SeveralPatternsAreSeparatedByCommasOrSpaces) {
+  const auto created =
+      terminal_.type({"token", "create", "--name", "a", "--role", "read", "--queues", "a,b.*", "c", "--json"});
+  EXPECT_EQ(testing::member(created.out, "queues"), R"(["a","b.*","c"])") << created.err;
+}
+
 TEST_F(TokenCommands, PrintsARefusalOfTheNode) {
   const auto printed = terminal_.type({"token", "create", "--name", "a", "--role", "root", "--queues", "*"});
   EXPECT_EQ(printed.exit_code, kMisused);
@@ -101,6 +108,20 @@ TEST_F(TokenCommands, PrintsARefusalOfTheNode) {
 }
 
 // ---- Without a node ----
+
+TEST(OfflineTokens, AreNeitherListedNorRevokedInAFolderWithoutADatabase) {
+  const testing::TemporaryFolder folder;
+  const std::string data = folder.path() + "/wrong";
+  for (const std::vector<std::string>& verb : {std::vector<std::string>{"token", "list"}, {"token", "revoke", "t-1"}}) {
+    TestTerminal terminal;
+    std::vector<std::string> line = verb;
+    line.insert(line.end(), {"--offline", "--data", data});
+    const auto printed = terminal.type(line);
+    EXPECT_EQ(printed.exit_code, kFailed);
+    EXPECT_THAT(printed.err, HasSubstr("there is no database " + data + "/horae.db: check data (--data)"));
+    EXPECT_FALSE(std::filesystem::exists(data));
+  }
+}
 
 TEST(OfflineTokens, UseTheConfiguredStore) {
   const testing::TemporaryFolder folder;

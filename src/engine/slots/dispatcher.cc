@@ -82,11 +82,21 @@ MonotonicTime Dispatcher::dispatch_once(MonotonicTime now) {
   return now + options_.dispatch_interval;
 }
 
+// Runs that end at once are settled together, when all slots are filled.
 void Dispatcher::fill(Lane& lane, MonotonicTime now) {
   bool any = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_filling_ = true;
+  }
   while (const auto chore = book_slot(lane, now)) {
     any = true;
     start(lane, *chore, now);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    is_filling_ = false;
+    any = std::exchange(has_ended_meanwhile_, false) || any;
   }
   if (any) signals_.settling();  // there is room for more
 }
@@ -127,6 +137,7 @@ void Dispatcher::start(Lane& lane, const Chore& chore, MonotonicTime now) {
 }
 
 void Dispatcher::on_end(ChoreId chore, RunEnd end) {
+  bool is_filling = false;
   {
     const std::lock_guard lock(mutex_);
     const auto found = held_.find(chore);
@@ -138,9 +149,11 @@ void Dispatcher::on_end(ChoreId chore, RunEnd end) {
     } else {
       leave(chore, settlement(*held.task, std::move(end)));
     }
+    is_filling = is_filling_;
+    has_ended_meanwhile_ = is_filling;
   }
   signals_.dispatch();
-  signals_.settling();
+  if (!is_filling) signals_.settling();
 }
 
 void Dispatcher::free_slot(Lane& lane, ChoreId chore) {

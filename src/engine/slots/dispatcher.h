@@ -229,17 +229,19 @@ class Dispatcher {
   const std::unique_ptr<Loop> settling_;
 
   mutable std::mutex mutex_;
-  Lane own_;                        // guarded by mutex_
-  Lane internal_;                   // guarded by mutex_
-  std::map<ChoreId, Held> held_;    // guarded by mutex_
-  std::vector<Outgoing> outgoing_;  // guarded by mutex_
-  ChoreId last_chore_ = 0;          // guarded by mutex_
-  MonotonicTime last_now_;          // guarded by mutex_; the newest `now` of a loop
-  bool has_wish_ = false;           // guarded by mutex_; the claimer has a wish of the dispatcher
-  bool is_exchanging_ = false;      // guarded by mutex_; an exchange is not answered yet
-  std::optional<Uuid> lost_claim_;  // guarded by mutex_; the token of a claim whose outcome is unknown
-  RunTimes run_times_;              // guarded by mutex_
-  bool is_full_ = false;            // guarded by mutex_; chores were given back, and no run has ended since
+  Lane own_;                          // guarded by mutex_
+  Lane internal_;                     // guarded by mutex_
+  std::map<ChoreId, Held> held_;      // guarded by mutex_
+  std::vector<Outgoing> outgoing_;    // guarded by mutex_
+  ChoreId last_chore_ = 0;            // guarded by mutex_
+  MonotonicTime last_now_;            // guarded by mutex_; the newest `now` of a loop
+  bool has_wish_ = false;             // guarded by mutex_; the claimer has a wish of the dispatcher
+  bool is_exchanging_ = false;        // guarded by mutex_; an exchange is not answered yet
+  std::optional<Uuid> lost_claim_;    // guarded by mutex_; the token of a claim whose outcome is unknown
+  bool is_filling_ = false;           // guarded by mutex_; dispatching() fills the slots
+  bool has_ended_meanwhile_ = false;  // guarded by mutex_; a run has ended while it did
+  RunTimes run_times_;                // guarded by mutex_
+  bool is_full_ = false;              // guarded by mutex_; chores were given back, and no run has ended since
   std::vector<MonotonicTime>
       ended_;                 // guarded by mutex_; when runs began that have ended since the last pass of a loop
   MonotonicTime next_check_;  // guarded by mutex_; for paused queues

@@ -8,7 +8,7 @@ namespace horae {
 
 Result<std::string> read_spec_text(std::string_view spec, std::string_view name) {
   const auto value = scan_json(spec);
-  if (!value.ok()) return Error{ErrorCode::kMalformed, "the spec is not JSON: " + value.error().message};
+  if (!value.ok()) return Error{ErrorCode::kMalformed, "the spec: " + value.error().message};
   if (kind_of(*value) != JsonKind::kObject) return Error{ErrorCode::kMalformed, "the spec is not a JSON object"};
   const auto members = scan_object(*value);
   if (!members.ok()) return members.error();

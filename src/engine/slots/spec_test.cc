@@ -19,12 +19,12 @@ TEST(Spec, ReadsATextByItsName) {
 }
 
 TEST(Spec, ExplainsWhatIsWrong) {
-  EXPECT_THAT(failure("{"), HasSubstr("not JSON"));
-  EXPECT_THAT(failure(""), HasSubstr("not JSON"));
+  EXPECT_THAT(failure("{"), HasSubstr("the spec: not valid JSON"));
+  EXPECT_THAT(failure(""), HasSubstr("not valid JSON"));
   EXPECT_THAT(failure("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(failure("{}"), HasSubstr("no \"run\""));
   EXPECT_THAT(failure(R"({"run":5})"), HasSubstr("not a text"));
-  EXPECT_THAT(failure(std::string(1000, '[')), HasSubstr("not JSON"));  // deep nesting is refused, not followed
+  EXPECT_THAT(failure(std::string(1000, '[')), HasSubstr("too deep"));  // deep nesting is refused, not followed
 }
 
 }  // namespace
