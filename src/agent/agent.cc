@@ -38,7 +38,7 @@ class SignalThread {
   explicit SignalThread(std::function<void()> on_first) : on_first_(std::move(on_first)), thread_([this] { run(); }) {}
   ~SignalThread() {
     is_ending_ = true;
-    ::pthread_kill(thread_.native_handle(), SIGTERM);
+    ::pthread_kill(thread_.native_handle(), SIGHUP);
     thread_.join();
   }
   SignalThread(const SignalThread&) = delete;
@@ -151,7 +151,7 @@ class Machinery {
                  .last_contact = [&nodes] { return nodes.last_contact(); },
                  .wake_claims = [this] { claim_waker_.wake(); },
                  .wake_reports = [this] { report_waker_.wake(); },
-                 .on_exit = [this](WorkerExit exit) { (void)exits_.try_push(std::move(exit)); }}),
+                 .on_exit = [this](WorkerExit exit) { (void)exits_.try_push(WorkerExit(exit)); }}),
         runner_(parts.clock, log_) {
     runner_.add(sleeps_, sleep_waker_);
     runner_.add(reporting_, report_waker_);

@@ -29,7 +29,8 @@ std::vector<MessageHeader> headers_of(std::string_view text) {
 
 void require_laws_of_reading(const Message& message, const std::vector<MessageHeader>& headers) {
   HORAE_CHECK(check_message_id(message.id).ok(), "the id is one");
-  HORAE_CHECK(parse_instant(format_instant(message.deadline)).value() == message.deadline, "the deadline can be written");
+  HORAE_CHECK(parse_instant(format_instant(message.deadline)).value() == message.deadline,
+              "the deadline can be written");
   std::vector<MessageHeader> others;
   for (const MessageHeader& header : headers) {
     if (header.name != kMessageIdHeader && header.name != kDeadlineHeader) others.push_back(header);
