@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/agent.h"
 #include "api/access/rate_limit.h"
 #include "api/api.h"
 #include "app/delay_config.h"
@@ -36,6 +37,7 @@ struct Config {
   EngineOptions engine = {};
   PostgresStoreOptions postgres = {};
   DelayConfig delay = {};
+  agent::AgentOptions agent = {};  // of `horae agent run`, which uses `log` too, and nothing else
 };
 
 // The sources of values, each overriding the one before: the defaults, the file, the environment, the flags. A value is

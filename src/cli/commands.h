@@ -37,6 +37,7 @@ struct Context {
 
 // Each function adds the commands of one noun to `app`. `context` must outlive `app`.
 void add_serve_command(CLI::App& app, Context& context);
+void add_agent_commands(CLI::App& app, Context& context);
 void add_migrate_command(CLI::App& app, Context& context);
 void add_task_commands(CLI::App& app, Context& context);
 void add_queue_commands(CLI::App& app, Context& context);
