@@ -81,6 +81,12 @@ bench/store: setup-test ## Measure the stores beside their floors, and the combi
 	@cd build && release/bench/store_bench
 	@cd build && release/bench/postgres_bench
 
+.PHONY: bench/schedules
+bench/schedules: setup-test ## Measure how many schedules fire a second on PostgreSQL, and how late with three nodes
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target schedules_bench
+	@cd build && release/bench/schedules_bench
+
 .PHONY: bench/layouts
 bench/layouts: setup-test ## Compare layouts for the SQLite store (docs/internals/adr/0006)
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null

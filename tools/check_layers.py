@@ -51,7 +51,7 @@ LIBRARIES = (
     Library("SQLite", r"sqlite3(ext)?\.h", ("src/stores/sqlite/*",)),
     Library("librdkafka", r"librdkafka/.*|rdkafka\w*\.h", ("src/kafka/*",)),
     Library("libcurl", r"curl/.*", ("src/net/*",)),
-    Library("Abseil", r"absl/.*", ("src/base/zone.cc",)),
+    Library("Abseil", r"absl/.*", ("src/base/zone/zone.cc",)),
     Library("spdlog", r"spdlog/.*", ("src/base/log.cc",)),
     Library("Boost", r"boost/.*", ("src/http/*",)),  # see docs/internals/adr/0014-assertions-of-beast.md
 )

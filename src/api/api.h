@@ -32,6 +32,7 @@
 #include "store/combiner.h"
 #include "store/message_store.h"
 #include "store/queue_store.h"
+#include "store/schedule_store.h"
 #include "store/task_store.h"
 #include "store/token_store.h"
 
@@ -42,6 +43,7 @@ struct ApiParts {
   Combiner& combiner;
   TaskStore& tasks;  // for reads
   QueueStore& queues;
+  ScheduleStore& schedules;
   TokenStore& access;
   ClusterStore& cluster;
   EventRing& events;

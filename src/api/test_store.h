@@ -219,6 +219,44 @@ class GatedMessages final : public MessageStore {
   StoreGate& gate_;
 };
 
+class GatedSchedules final : public ScheduleStore {
+ public:
+  GatedSchedules(ScheduleStore& store, StoreGate& gate) : store_(store), gate_(gate) {}
+
+  Result<PutOutcome> put(const NewSchedule& schedule, const Uuid& version,
+                         const std::optional<Uuid>& expected) override {
+    return gate_.pass([&] { return store_.put(schedule, version, expected); });
+  }
+  Result<bool> remove(std::string_view name, const std::optional<Uuid>& expected) override {
+    return gate_.pass([&] { return store_.remove(name, expected); });
+  }
+  Result<std::optional<Schedule>> get(std::string_view name) override {
+    return gate_.pass([&] { return store_.get(name); });
+  }
+  Result<std::vector<Schedule>> list(std::string_view after, std::size_t limit) override {
+    return gate_.pass([&] { return store_.list(after, limit); });
+  }
+  Result<DueSchedules> due(std::size_t max) override {
+    return gate_.pass([&] { return store_.due(max); });
+  }
+  Result<std::vector<StepOutcome>> step(std::span<const ScheduleStep> steps) override {
+    return gate_.pass([&] { return store_.step(steps); });
+  }
+  Result<std::size_t> recompute(std::string_view tzdata) override {
+    return gate_.pass([&] { return store_.recompute(tzdata); });
+  }
+  Result<std::vector<FireRecord>> fires(std::string_view name, Instant before, std::size_t limit) override {
+    return gate_.pass([&] { return store_.fires(name, before, limit); });
+  }
+  Result<std::size_t> forget_fires(std::size_t max) override {
+    return gate_.pass([&] { return store_.forget_fires(max); });
+  }
+
+ private:
+  ScheduleStore& store_;
+  StoreGate& gate_;
+};
+
 // The whole store; calls about the cluster are not gated.
 class GatedStore final : public Store {
  public:
@@ -226,12 +264,14 @@ class GatedStore final : public Store {
       : store_(store),
         tasks_(store.tasks(), gate),
         queues_(store.queues(), gate),
+        schedules_(store.schedules(), gate),
         tokens_(store.tokens(), gate),
         messages_(store.messages(), gate) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
+  ScheduleStore& schedules() override { return schedules_; }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return store_.cluster(); }
   std::string description() const override { return store_.description(); }
@@ -240,6 +280,7 @@ class GatedStore final : public Store {
   Store& store_;
   GatedTasks tasks_;
   GatedQueues queues_;
+  GatedSchedules schedules_;
   GatedTokens tokens_;
   GatedMessages messages_;
 };

@@ -22,6 +22,7 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
               .combiner = combiner_,
               .tasks = observed_.store().tasks(),
               .queues = observed_.store().queues(),
+              .schedules = observed_.store().schedules(),
               .access = observed_.store().tokens(),
               .cluster = observed_.store().cluster(),
               .events = events(),

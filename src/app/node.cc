@@ -83,6 +83,7 @@ class Node::Parts {
     return {.combiner = combiner_,
             .tasks = store().tasks(),
             .queues = store().queues(),
+            .schedules = store().schedules(),
             .access = store().tokens(),
             .cluster = store().cluster(),
             .events = observed_.events(),

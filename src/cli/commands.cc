@@ -85,6 +85,7 @@ void add_all_commands(CLI::App& app, Context& context) {
   add_task_commands(app, context);
   add_queue_commands(app, context);
   add_delay_commands(app, context);
+  add_schedule_commands(app, context);
   add_scheduler_commands(app, context);
   add_node_commands(app, context);
   add_token_commands(app, context);

@@ -42,6 +42,7 @@ void add_migrate_command(CLI::App& app, Context& context);
 void add_task_commands(CLI::App& app, Context& context);
 void add_queue_commands(CLI::App& app, Context& context);
 void add_delay_commands(CLI::App& app, Context& context);
+void add_schedule_commands(CLI::App& app, Context& context);
 void add_scheduler_commands(CLI::App& app, Context& context);
 void add_node_commands(CLI::App& app, Context& context);
 void add_token_commands(CLI::App& app, Context& context);

@@ -330,7 +330,7 @@ TEST(CommandLine, CompletesCommandsAndFlags) {
     words.insert(words.begin(), "__complete");
     return terminal.type(words).out;
   };
-  EXPECT_EQ(typed({"s"}), "scheduler\nserve\n");
+  EXPECT_EQ(typed({"s"}), "schedule\nscheduler\nserve\n");
   EXPECT_EQ(typed({"task", ""}), "cancel\nexplain\nget\nlist\nsubmit\nwatch\n");
   EXPECT_EQ(typed({"to"}), "token\n");
   EXPECT_EQ(typed({"token", ""}), "create\nlist\nrevoke\n");

@@ -46,6 +46,7 @@ Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& ran
                    .meter = meter},
                   owner, log, signals(), options.dispatcher),
       promoter_(store.tasks(), log, options.promoter),
+      schedules_(store.schedules(), ids_, system_zones(), log, options.schedules, meter),
       monitor_(store.tasks(), log, options.monitor),
       notifier_(
           owner, log, [this] { wakers_.notifier.wake(); }, options.notifier),
@@ -63,6 +64,7 @@ Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& ran
   runner_.add(claimer_, wakers_.claimer);
   runner_.add(monitor_, wakers_.monitor);
   runner_.add(promoter_, wakers_.promoter);
+  runner_.add(schedules_, wakers_.schedules);
   runner_.add(poller_, wakers_.poller);
 }
 
@@ -81,7 +83,11 @@ DispatcherSignals Engine::signals() {
 ClusterPollerSignals Engine::poller_signals() {
   return {.awaited = [this] { return claimer_.take_awaited(); },
           .is_deaf = [this] { return is_deaf(); },
-          .due = [this] { wakers_.promoter.wake(); },
+          .due =
+              [this] {
+                wakers_.promoter.wake();
+                wakers_.schedules.wake();
+              },
           .ready = [this](const std::vector<std::string>& queues) { claimer_.on_ready(queues); },
           .ticked =
               [this](const Tick& tick, MonotonicTime now) {
@@ -132,7 +138,10 @@ void Engine::on_changes(std::span<const Change> changes) {
 
 void Engine::wake(const WakeUps& wake_ups) {
   claimer_.on_wake_ups(wake_ups);
-  if (wake_ups.scheduled) wakers_.promoter.wake();
+  if (wake_ups.scheduled) {
+    wakers_.promoter.wake();
+    wakers_.schedules.wake();
+  }
   if (wake_ups.cancelled) wakers_.heartbeats.wake();
   if (wake_ups.control) dispatcher_.on_closed();
 }

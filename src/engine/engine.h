@@ -20,6 +20,7 @@
 #include "engine/lifecycle/promoter.h"
 #include "engine/lifecycle/upkeep.h"
 #include "engine/runner.h"
+#include "engine/schedules/schedule_loop.h"
 #include "engine/slots/dispatcher.h"
 #include "engine/slots/executors.h"
 #include "engine/slots/sleep_executor.h"
@@ -35,6 +36,7 @@ inline constexpr Duration kSafetyNet = std::chrono::minutes(1);
 
 struct EngineOptions {
   PromoterOptions promoter = {.poll = kSafetyNet};
+  ScheduleLoopOptions schedules = {.poll = kSafetyNet};
   MonitorOptions monitor = {.idle_poll = kSafetyNet};
   ClaimerOptions claimer = {.poll = kSafetyNet};
   DispatcherOptions dispatcher;
@@ -96,7 +98,8 @@ class Engine final : public ChangeObserver {
 
  private:
   struct Wakers {
-    Waker heartbeats, settling, dispatching, elevator, sleepers, upkeep, claimer, monitor, promoter, poller, notifier;
+    Waker heartbeats, settling, dispatching, elevator, sleepers, upkeep, claimer, monitor, promoter, schedules, poller,
+        notifier;
     Waker drained;  // of stop()
   };
 
@@ -122,6 +125,7 @@ class Engine final : public ChangeObserver {
   Upkeep upkeep_;
   Dispatcher dispatcher_;
   Promoter promoter_;
+  ScheduleLoop schedules_;
   Monitor monitor_;
   Notifier notifier_;
   ClusterPoller poller_;

@@ -53,6 +53,9 @@ WakeUps wake_ups_of(std::span<const Change> changes) {
         wake_ups.control = true;
         if (change.is_open) add_ready(wake_ups, change.queue);
         break;
+      case Change::Kind::kSchedules:
+        wake_ups.scheduled = true;
+        break;
       case Change::Kind::kTokens:
         break;
     }

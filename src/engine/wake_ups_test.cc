@@ -53,6 +53,7 @@ TEST(WakeUps, AreNotNeededForTasksThatRunOrEnd) {
   EXPECT_EQ(of({.kind = Kind::kTasks, .event = Event::kHeartbeat, .count = 8}), WakeUps());
   EXPECT_EQ(of({.kind = Kind::kTasks, .event = Event::kPurge, .count = 8}), WakeUps());
   EXPECT_EQ(of({.kind = Kind::kTokens}), WakeUps());
+  EXPECT_EQ(of({.kind = Kind::kSchedules}), WakeUps{.scheduled = true});
 }
 
 TEST(WakeUps, FollowPausesAndResumes) {

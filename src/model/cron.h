@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/zone.h"
+#include "base/zone/zone.h"
 
 namespace horae {
 

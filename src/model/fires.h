@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "base/zone.h"
+#include "base/zone/zone.h"
 #include "model/cron.h"
 
 namespace horae {

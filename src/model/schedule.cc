@@ -170,8 +170,21 @@ std::string Timetable::in_words() const {
 }
 
 std::string_view to_string(SkipReason reason) {
-  static constexpr std::array<std::string_view, 5> kNames = {"missed", "catch_up", "window", "overlap", "paused"};
+  static constexpr std::array<std::string_view, 5> kNames = {"missed", "catch_up", "window", "overlap", "queue_limit"};
   return kNames.at(static_cast<std::size_t>(reason));
+}
+
+Overlapping judge_overlap(OverlapRule rule, std::size_t fires, bool previous_is_live) {
+  if (fires == 0) return {};
+  switch (rule) {
+    case OverlapRule::kAllow:
+      return {0, fires, false};
+    case OverlapRule::kSkip:  // the task of the first is live when the second is due
+      return {0, previous_is_live ? 0U : 1U, false};
+    case OverlapRule::kCancelPrevious:  // each but the last would be cancelled at once
+      return {fires - 1, 1, previous_is_live};
+  }
+  return {};
 }
 
 Instant run_time(std::string_view name, Instant at, Duration jitter) {

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "base/zone.h"
+#include "base/zone/zone.h"
 #include "model/fires.h"
 #include "model/task.h"
 
@@ -82,11 +82,11 @@ class Timetable {
 };
 
 enum class SkipReason {
-  kMissed,   // nobody was there, and the rule for missed fires does not repeat it
-  kCatchUp,  // nobody was there, and there were more than catch_up
-  kWindow,   // nobody was there, and it is older than the window
-  kOverlap,  // the task of the fire before had not ended
-  kPaused,   // the schedule was paused
+  kMissed,      // nobody was there, and the rule for missed fires does not repeat it
+  kCatchUp,     // nobody was there, and there were more than catch_up
+  kWindow,      // nobody was there, and it is older than the window
+  kOverlap,     // the task of the fire before had not ended
+  kQueueLimit,  // its queue is new, and there are as many as there may be
 };
 
 std::string_view to_string(SkipReason reason);
@@ -123,6 +123,15 @@ struct FirePlan {
 FirePlan plan_fires(std::string_view name, const ScheduleRules& rules, const Timetable& timetable, Instant next_at,
                     Instant now);
 
+// Which of several fires that are planned together become tasks, by the rule for overlaps: all but these are skipped for it.
+// `previous_is_live`: the task of the fire before them has not ended.
+struct Overlapping {
+  std::size_t first = 0;  // of the planned fires, the first that becomes a task ...
+  std::size_t count = 0;  // ... and how many do
+  bool cancels_previous = false;
+};
+Overlapping judge_overlap(OverlapRule rule, std::size_t fires, bool previous_is_live);
+
 // When the task of a fire may run: a share of the jitter later, which the name and the time decide.
 Instant run_time(std::string_view name, Instant at, Duration jitter);
 
@@ -132,6 +141,11 @@ struct NewSchedule {
   NewTask task;  // of each fire: without id, key, run_at and recurring
   ScheduleRules rules;
   bool paused = false;
+
+  // The token on whose account a fire makes the queue of its task, if that does not exist, and how many queues it may
+  // make. Nothing: on nobody's.
+  std::optional<std::string> maker = std::nullopt;
+  std::int64_t maker_queues = 0;
 
   friend bool operator==(const NewSchedule&, const NewSchedule&) = default;
 };

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/time_text.h"
+#include "model/schedule_text.h"
 
 namespace horae {
 namespace {
@@ -214,6 +215,63 @@ TEST(FirePlan, AfterItsEndAScheduleHasNoNextFire) {
   rules.ends = noon(120s);
   EXPECT_EQ(plan(rules, noon(60s), noon(60s)).next_at, std::nullopt);
   EXPECT_THAT(times_of(plan(rules, noon(60s), noon(125s))), ElementsAre(noon(60s)));
+}
+
+// ---- Overlaps ----
+
+TEST(Overlap, OneTaskAtATimeByDefault) {
+  EXPECT_EQ(judge_overlap(OverlapRule::kSkip, 3, false).count, 1U);
+  EXPECT_EQ(judge_overlap(OverlapRule::kSkip, 3, true).count, 0U);
+}
+
+TEST(Overlap, AllowedOnesAllRun) { EXPECT_EQ(judge_overlap(OverlapRule::kAllow, 3, true).count, 3U); }
+
+TEST(Overlap, TheNewestTakesThePlaceOfThePreviousOne) {
+  const Overlapping judged = judge_overlap(OverlapRule::kCancelPrevious, 3, true);
+  EXPECT_EQ(judged.first, 2U);
+  EXPECT_EQ(judged.count, 1U);
+  EXPECT_TRUE(judged.cancels_previous);
+  EXPECT_FALSE(judge_overlap(OverlapRule::kCancelPrevious, 1, false).cancels_previous);
+  EXPECT_FALSE(judge_overlap(OverlapRule::kCancelPrevious, 0, true).cancels_previous);
+}
+
+// ---- Text ----
+
+TEST(ScheduleText, ReadsBackAsItWasWritten) {
+  NewSchedule plain{.name = "a", .task = {.queue = "q", .spec = "{}"}, .rules = every(90s)};
+  EXPECT_EQ(schedule_of("a", false, to_text(plain)).value(), plain);
+  const NewSchedule full{
+      .name = "a",
+      .task = {.queue = "q",
+               .priority = 7,
+               .spec = "{\"a\": \"line\\n\",\n \"b\": 1.0}\nspec x",
+               .max_attempts = 3,
+               .retry = {.kind = RetryPolicy::Kind::kFixed, .delay = 1ms, .factor = 1.1, .cap = 1h, .jitter = 0.1}},
+      .rules = {.cron = "0 0 * * *",
+                .zone = "Europe/Berlin",
+                .every = 1500ms,
+                .anchor = noon(1us),
+                .gap = GapRule::kSkip,
+                .fold = FoldRule::kBoth,
+                .jitter = 5s,
+                .missed = MissedRule::kAll,
+                .catch_up = 7,
+                .window = 2h,
+                .overlap = OverlapRule::kCancelPrevious,
+                .starts = noon(),
+                .ends = noon(1h)},
+      .paused = true,
+      .maker = "t-1",
+      .maker_queues = 7};
+  EXPECT_EQ(schedule_of("a", true, to_text(full)).value(), full);
+}
+
+TEST(ScheduleText, WhatItDoesNotWriteIsRefused) {
+  const std::string good = to_text({.name = "a", .task = {.queue = "q", .spec = "{}"}, .rules = every(90s)});
+  for (const std::string& text : {std::string(), std::string("zone"), "later x\n" + good, "every 5\n" + good,
+                                  "gap never\n" + good, "fold \n" + good, good.substr(0, good.find("spec"))}) {
+    EXPECT_EQ(schedule_of("a", false, text).error().code, ErrorCode::kInternal) << text;
+  }
 }
 
 // ---- Jitter ----

@@ -61,6 +61,76 @@ Result<std::string> ObservedQueues::new_worker_id() {
   return new_worker_id_.measured([&] { return store_.new_worker_id(); });
 }
 
+// ---- Schedules ----
+
+ObservedSchedules::ObservedSchedules(ScheduleStore& store, Meter& meter, const Clock& clock, ChangeObserver& observer)
+    : store_(store),
+      observer_(observer),
+      put_(meter, clock, "put_schedule"),
+      remove_(meter, clock, "remove_schedule"),
+      get_(meter, clock, "get_schedule"),
+      list_(meter, clock, "list_schedules"),
+      due_(meter, clock, "due_schedules"),
+      step_(meter, clock, "step_schedules"),
+      recompute_(meter, clock, "recompute_schedules"),
+      fires_(meter, clock, "fires"),
+      forget_fires_(meter, clock, "forget_fires") {}
+
+Result<PutOutcome> ObservedSchedules::put(const NewSchedule& schedule, const Uuid& version,
+                                          const std::optional<Uuid>& expected) {
+  auto outcome = put_.measured([&] { return store_.put(schedule, version, expected); });
+  const auto writes = [](PutOutcome::Kind kind) {
+    return kind == PutOutcome::Kind::kCreated || kind == PutOutcome::Kind::kChanged;
+  };
+  if (outcome.ok() && writes(outcome->kind)) report(observer_, {.kind = Kind::kSchedules});
+  return outcome;
+}
+
+Result<bool> ObservedSchedules::remove(std::string_view name, const std::optional<Uuid>& expected) {
+  return remove_.measured([&] { return store_.remove(name, expected); });
+}
+
+Result<std::optional<Schedule>> ObservedSchedules::get(std::string_view name) {
+  return get_.measured([&] { return store_.get(name); });
+}
+
+Result<std::vector<Schedule>> ObservedSchedules::list(std::string_view after, std::size_t limit) {
+  return list_.measured([&] { return store_.list(after, limit); });
+}
+
+Result<DueSchedules> ObservedSchedules::due(std::size_t max) {
+  return due_.measured([&] { return store_.due(max); });
+}
+
+Result<std::vector<StepOutcome>> ObservedSchedules::step(std::span<const ScheduleStep> steps) {
+  auto outcomes = step_.measured(steps.size(), [&] { return store_.step(steps); });
+  if (!outcomes.ok()) return outcomes;
+  std::vector<Change> changes;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const StepOutcome& outcome = (*outcomes)[i];
+    if (outcome.cancelled) {
+      changes.push_back({.event = Event::kCancel, .task = *outcome.cancelled, .state = State::kCancelled});
+    }
+    for (const SubmitOutcome& task : outcome.tasks) {
+      changes.push_back({.task = task.id, .queue = steps[i].fires.front().submission.task.queue, .state = task.state});
+    }
+  }
+  if (!changes.empty()) observer_.on_changes(changes);
+  return outcomes;
+}
+
+Result<std::size_t> ObservedSchedules::recompute(std::string_view tzdata) {
+  return recompute_.measured([&] { return store_.recompute(tzdata); });
+}
+
+Result<std::vector<FireRecord>> ObservedSchedules::fires(std::string_view name, Instant before, std::size_t limit) {
+  return fires_.measured([&] { return store_.fires(name, before, limit); });
+}
+
+Result<std::size_t> ObservedSchedules::forget_fires(std::size_t max) {
+  return forget_fires_.measured([&] { return store_.forget_fires(max); });
+}
+
 // ---- Tokens ----
 
 ObservedTokens::ObservedTokens(TokenStore& store, Meter& meter, const Clock& clock, ChangeObserver& observer)

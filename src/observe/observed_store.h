@@ -50,6 +50,36 @@ class ObservedTokens final : public TokenStore {
   CallMeter tokens_;
 };
 
+// A fire is reported as the submission that it is.
+class ObservedSchedules final : public ScheduleStore {
+ public:
+  ObservedSchedules(ScheduleStore& store, Meter& meter, const Clock& clock, ChangeObserver& observer);
+
+  Result<PutOutcome> put(const NewSchedule& schedule, const Uuid& version,
+                         const std::optional<Uuid>& expected) override;
+  Result<bool> remove(std::string_view name, const std::optional<Uuid>& expected) override;
+  Result<std::optional<Schedule>> get(std::string_view name) override;
+  Result<std::vector<Schedule>> list(std::string_view after, std::size_t limit) override;
+  Result<DueSchedules> due(std::size_t max) override;
+  Result<std::vector<StepOutcome>> step(std::span<const ScheduleStep> steps) override;
+  Result<std::size_t> recompute(std::string_view tzdata) override;
+  Result<std::vector<FireRecord>> fires(std::string_view name, Instant before, std::size_t limit) override;
+  Result<std::size_t> forget_fires(std::size_t max) override;
+
+ private:
+  ScheduleStore& store_;
+  ChangeObserver& observer_;
+  CallMeter put_;
+  CallMeter remove_;
+  CallMeter get_;
+  CallMeter list_;
+  CallMeter due_;
+  CallMeter step_;
+  CallMeter recompute_;
+  CallMeter fires_;
+  CallMeter forget_fires_;
+};
+
 // Changes nothing that is reported.
 class ObservedCluster final : public ClusterStore {
  public:
@@ -79,12 +109,14 @@ class ObservedStore final : public Store {
       : store_(store),
         tasks_(store.tasks(), meter, clock, observer),
         queues_(store.queues(), meter, clock, observer),
+        schedules_(store.schedules(), meter, clock, observer),
         tokens_(store.tokens(), meter, clock, observer),
         cluster_(store.cluster(), meter, clock) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return store_.messages(); }
+  ScheduleStore& schedules() override { return schedules_; }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return cluster_; }
   Result<void> probe_writes() override { return store_.probe_writes(); }
@@ -99,6 +131,7 @@ class ObservedStore final : public Store {
   Store& store_;
   ObservedTasks tasks_;
   ObservedQueues queues_;
+  ObservedSchedules schedules_;
   ObservedTokens tokens_;
   ObservedCluster cluster_;
 };

@@ -16,11 +16,12 @@ namespace horae {
 // One fact from the answer of one call. Its texts live as long as the call.
 struct Change {
   enum class Kind : std::uint8_t {
-    kTask,    // `event` happened to `task`, which is in `state` now
-    kTasks,   // `event` happened to `count` tasks that are not named; 0 if only their `queue` is known
-    kQueue,   // the settings of `queue` were written; `is_open`: it is not paused
-    kClaims,  // claims were allowed (`is_open`) or stopped: from `queue`, or from all queues if that is empty
-    kTokens,  // a token was created or revoked
+    kTask,       // `event` happened to `task`, which is in `state` now
+    kTasks,      // `event` happened to `count` tasks that are not named; 0 if only their `queue` is known
+    kQueue,      // the settings of `queue` were written; `is_open`: it is not paused
+    kClaims,     // claims were allowed (`is_open`) or stopped: from `queue`, or from all queues if that is empty
+    kTokens,     // a token was created or revoked
+    kSchedules,  // the definition of a schedule was written: it may be due
   };
 
   Kind kind = Kind::kTask;

@@ -43,10 +43,11 @@ struct TickWish {
 };
 
 struct Tick {
-  Instant now;                          // the store's clock
-  std::size_t peers = 0;                // other nodes that are alive
-  bool peers_want_events = false;       // at least one of them
-  std::optional<Duration> next_due_in;  // until the next scheduled task is due; zero if one is; nothing without any
+  Instant now;                     // the store's clock
+  std::size_t peers = 0;           // other nodes that are alive
+  bool peers_want_events = false;  // at least one of them
+  std::optional<Duration>
+      next_due_in;  // until the next scheduled task or schedule is due; zero if one is; nothing without any
   bool has_leases = false;
   std::vector<std::string> ready;  // those of `awaited` that are open and have ready tasks
   std::int64_t token_version = 0;  // TokenList::version

@@ -8,12 +8,13 @@
 #include "store/cluster_store.h"
 #include "store/message_store.h"
 #include "store/queue_store.h"
+#include "store/schedule_store.h"
 #include "store/task_store.h"
 #include "store/token_store.h"
 
 namespace horae {
 
-// Schedules and agents will join as further interfaces.
+// Agents will join as a further interface.
 class Store {
  public:
   virtual ~Store() = default;
@@ -21,6 +22,7 @@ class Store {
   virtual TaskStore& tasks() = 0;
   virtual QueueStore& queues() = 0;
   virtual MessageStore& messages() = 0;
+  virtual ScheduleStore& schedules() = 0;
   virtual TokenStore& tokens() = 0;
   virtual ClusterStore& cluster() = 0;
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "engine/claims/claimer.h"
+#include "engine/schedules/schedule_loop.h"
 #include "engine/wake_ups.h"
 #include "observe/observed_tasks.h"
 #include "tests/engine/faulty_tasks.h"
@@ -61,6 +62,17 @@ class EngineTest : public Contract {
 };
 
 class PromoterLoop : public EngineTest {};
+class ScheduleLoops : public EngineTest {
+ protected:
+  ScheduleLoop loop(ScheduleLoopOptions options = {}) { return {schedules(), ids_, system_zones(), log(), options}; }
+  void put(const NewSchedule& schedule);
+  std::vector<FireRecord> fires(std::string_view name = "often");
+  void pass_to_fire();  // to the next multiple of ten seconds
+
+ private:
+  SeededRandom random_{3};
+  UuidSource ids_{node_clock(), random_};
+};
 class MonitorLoop : public EngineTest {};
 class ClaimerLoop : public EngineTest {
  protected:
@@ -95,6 +107,7 @@ class ClusterPollerLoop : public EngineTest {};
 
 #define HORAE_ENGINE_TESTS(maker)                     \
   HORAE_STORE_CONTRACT_PART(PromoterLoop, maker)      \
+  HORAE_STORE_CONTRACT_PART(ScheduleLoops, maker)     \
   HORAE_STORE_CONTRACT_PART(MonitorLoop, maker)       \
   HORAE_STORE_CONTRACT_PART(ClaimerLoop, maker)       \
   HORAE_STORE_CONTRACT_PART(ClaimerOutage, maker)     \

@@ -15,6 +15,7 @@ const BackendMaker kSqlite{"sqlite", make_sqlite_backend};
   INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::Values(kModel, kSqlite), \
                            [](const auto& each) { return each.param.name; });
 HORAE_EACH_STORE(PromoterLoop)
+HORAE_EACH_STORE(ScheduleLoops)
 HORAE_EACH_STORE(MonitorLoop)
 HORAE_EACH_STORE(ClaimerLoop)
 HORAE_EACH_STORE(ClaimerOutage)

@@ -89,6 +89,7 @@ class Contract : public ::testing::TestWithParam<BackendMaker> {
   TaskStore& tasks() { return backend_->store().tasks(); }
   QueueStore& queues() { return backend_->store().queues(); }
   MessageStore& messages() { return backend_->store().messages(); }
+  ScheduleStore& schedules() { return backend_->store().schedules(); }
   TokenStore& tokens() { return backend_->store().tokens(); }
   ClusterStore& cluster() { return backend_->store().cluster(); }
 
@@ -260,6 +261,18 @@ class Tokens : public Contract {
  protected:
   static Token token(std::string id, std::string name);
 };
+class Schedules : public Contract {
+ protected:
+  static NewSchedule each_minute(std::string name = "nightly");
+  Schedule put(const NewSchedule& schedule);             // which must be new, or different
+  Schedule schedule(std::string_view name = "nightly");  // must exist
+  std::vector<FireRecord> fires(std::string_view name = "nightly");
+
+  // What a node that sees this schedule now would do. Its tasks are new each time.
+  ScheduleStep step_of(const Schedule& seen);
+  StepOutcome take(const ScheduleStep& step);
+  StepOutcome look_and_step(std::string_view name = "nightly") { return take(step_of(schedule(name))); }
+};
 class TaskScope : public Contract {
  protected:
   // Of a caller that may use kQueue and those that begin with "mail.".
@@ -300,6 +313,7 @@ class RandomOperations : public Contract {};
   HORAE_STORE_CONTRACT_PART(List, maker)        \
   HORAE_STORE_CONTRACT_PART(Queues, maker)      \
   HORAE_STORE_CONTRACT_PART(Messages, maker)    \
+  HORAE_STORE_CONTRACT_PART(Schedules, maker)   \
   HORAE_STORE_CONTRACT_PART(Tokens, maker)      \
   HORAE_STORE_CONTRACT_PART(TaskScope, maker)   \
   HORAE_STORE_CONTRACT_PART(Cluster, maker)     \

@@ -55,6 +55,11 @@ Result<Tick> ModelClusterStore::tick(const TickWish& wish) {
     const Duration left = std::max(between(tick.now, task.run_at), Duration::zero());
     tick.next_due_in = std::min(tick.next_due_in.value_or(left), left);
   }
+  for (const auto& [name, held] : model_.schedules) {
+    if (!held.schedule.next_at) continue;
+    const Duration left = std::max(between(tick.now, *held.schedule.next_at), Duration::zero());
+    tick.next_due_in = std::min(tick.next_due_in.value_or(left), left);
+  }
   for (const std::string& queue : std::set<std::string>(wish.awaited.begin(), wish.awaited.end())) {
     if (is_open(model_, queue) && has_ready(model_, queue)) tick.ready.push_back(queue);
   }

@@ -124,6 +124,8 @@ SettleOutcome settle_one(Model& model, const Settlement& said) {
           .lease_expires = view_without_history(*held).lease_expires};
 }
 
+}  // namespace
+
 CancelOutcome cancel_one(Model& model, const CancelWish& wish) {
   ModelTask* held = find_in_scope(model, wish.id, wish.scope);
   if (!held) return {.verdict = Verdict::kNotFound};
@@ -140,8 +142,6 @@ CancelOutcome cancel_one(Model& model, const CancelWish& wish) {
   held->task.cancel_reason = wish.reason;
   return {.verdict = Verdict::kAccepted, .state = held->task.state, .owner = owner};
 }
-
-}  // namespace
 
 Result<std::vector<SettleOutcome>> ModelTaskStore::settle(std::span<const Settlement> settlements) {
   if (auto checked = check_all(settlements, check_settlement); !checked.ok()) return checked.error();

@@ -40,6 +40,11 @@ struct ModelQueue {
   bool is_configured = false;
 };
 
+struct ModelSchedule {
+  Schedule schedule;
+  std::map<Instant, FireRecord> fires;
+};
+
 struct ModelMessage {
   StoredMessage stored;
   bool may_be_published = false;
@@ -89,6 +94,7 @@ struct Model {
   std::map<std::pair<std::string, std::string>, std::int64_t> keys;  // of (queue, key)
   std::map<std::string, ModelQueue, std::less<>> queues;
   std::map<std::string, std::map<std::string, ModelMessage, std::less<>>, std::less<>> messages;
+  std::map<std::string, ModelSchedule, std::less<>> schedules;
   std::map<std::string, Token, std::less<>> tokens;
   std::int64_t token_version = 0;
   std::map<Uuid, Instant> served;  // tokens of claims with `once`, and when they got something
@@ -109,6 +115,10 @@ Duration between(Instant from, Instant to);
 
 // Reading: what is finer than a microsecond is cut off.
 Instant after(Instant from, Duration wait);
+
+// The same as the calls for one item; with the model's mutex held.
+SubmitOutcome submit_one(Model& model, const Submission& submission);
+CancelOutcome cancel_one(Model& model, const CancelWish& wish);
 
 Error refused(std::string message);
 
@@ -185,6 +195,25 @@ class ModelMessageStore final : public MessageStore {
   Model& model_;
 };
 
+class ModelScheduleStore final : public ScheduleStore {
+ public:
+  explicit ModelScheduleStore(Model& model) : model_(model) {}
+
+  Result<PutOutcome> put(const NewSchedule& schedule, const Uuid& version,
+                         const std::optional<Uuid>& expected) override;
+  Result<bool> remove(std::string_view name, const std::optional<Uuid>& expected) override;
+  Result<std::optional<Schedule>> get(std::string_view name) override;
+  Result<std::vector<Schedule>> list(std::string_view after, std::size_t limit) override;
+  Result<DueSchedules> due(std::size_t max) override;
+  Result<std::vector<StepOutcome>> step(std::span<const ScheduleStep> steps) override;
+  Result<std::size_t> recompute(std::string_view tzdata) override;
+  Result<std::vector<FireRecord>> fires(std::string_view name, Instant before, std::size_t limit) override;
+  Result<std::size_t> forget_fires(std::size_t max) override;
+
+ private:
+  Model& model_;
+};
+
 class ModelTokenStore final : public TokenStore {
  public:
   explicit ModelTokenStore(Model& model) : model_(model) {}
@@ -220,6 +249,7 @@ class ModelStore final : public Store {
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
+  ScheduleStore& schedules() override { return schedules_; }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return cluster_; }
   std::string description() const override { return "the model, in memory"; }
@@ -231,6 +261,7 @@ class ModelStore final : public Store {
   ModelTaskStore tasks_{model_};
   ModelQueueStore queues_{model_};
   ModelMessageStore messages_{model_};
+  ModelScheduleStore schedules_{model_};
   ModelTokenStore tokens_{model_};
   ModelClusterStore cluster_{model_};
 };

@@ -75,6 +75,8 @@ Urgency urgency(const Model& model, const ModelTask& held) {
   return {-effective_priority(ageing, held.rank, model.now_second()), held.ready_second, held.task.number};
 }
 
+}  // namespace
+
 SubmitOutcome submit_one(Model& model, const Submission& submission) {
   const std::string digest = request_digest(submission.task);
   if (const ModelTask* held = find_stored(model, submission)) {
@@ -103,6 +105,8 @@ SubmitOutcome submit_one(Model& model, const Submission& submission) {
   }
   return outcome_of(SubmitOutcome::Kind::kCreated, held);
 }
+
+namespace {
 
 std::vector<LeasedTask> leased_under(const Model& model, const Uuid& token) {
   std::vector<LeasedTask> found;

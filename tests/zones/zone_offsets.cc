@@ -2,7 +2,7 @@
 // end of 2045. tests/zones/compare_zones.py compares them with those of Python.
 #include <iostream>
 
-#include "base/zone.h"
+#include "base/zone/zone.h"
 
 int main() {
   using namespace std::chrono;

@@ -57,7 +57,7 @@ struct Place {
 
 std::string_view schema_in_path(std::string_view name) {
   if (name == "id") return schema::kUuid;
-  if (name == "queue") return schema::kQueueName;
+  if (name == "queue" || name == "schedule") return schema::kQueueName;
   if (name == "key") return schema::kName;
   return schema::kText;
 }

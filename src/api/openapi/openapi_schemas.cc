@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "api/json/queue_fields.h"
+#include "api/json/schedule_json.h"
 #include "api/json/task_fields.h"
 #include "api/openapi/openapi.h"
 #include "base/duration.h"
@@ -94,6 +95,21 @@ constexpr std::array kWritten = {
                   R"({"allOf":[{"$ref":"#/components/schemas/LeasedTasks"},{"type":"object","properties":{
       "outcomes":{"type":"array","description":"One for each settlement, in order; absent if there was none",
       "items":{"anyOf":[{"$ref":"#/components/schemas/SettleOutcome"},{"$ref":"#/components/schemas/FailedItem"}]}}}}]})"},
+    WrittenSchema{"Schedules", R"({"type":"object","required":["schedules","next"],"properties":{
+      "schedules":{"type":"array","items":{"$ref":"#/components/schemas/Schedule"}},
+      "next":{"type":["string","null"],"description":"`after` of the next page; null after the last"}}})"},
+    WrittenSchema{"Fires", R"({"type":"object","required":["fires"],"properties":{"fires":{"type":"array","items":{
+      "type":"object","required":["at","last","count","task","skipped"],"properties":{
+      "at":{"type":"string","format":"date-time","description":"The nominal time"},
+      "last":{"type":"string","format":"date-time","description":"Of several skipped ones that follow one another"},
+      "count":{"type":"integer","description":"How many they are; counted up to 10,000"},
+      "task":{"type":["string","null"],"format":"uuid"},
+      "skipped":{"enum":["missed","catch_up","window","overlap","queue_limit",null]}}}}}})"},
+    WrittenSchema{"FirePreview",
+                  R"({"type":"object","required":["words","fires"],"properties":{"words":{"type":"string"},
+      "fires":{"type":"array","items":{"type":"object","required":["at","run_at"],"properties":{
+      "at":{"type":"string","format":"date-time"},
+      "run_at":{"type":"string","format":"date-time","description":"With jitter"}}}}}})"},
     WrittenSchema{"Queues", R"({"type":"object","required":["queues","as_of"],"properties":{
       "queues":{"type":"array","items":{"$ref":"#/components/schemas/Queue"}},
       "as_of":{"type":"string","format":"date-time","description":"The counts of finished tasks may be as old as this"}}})"},
@@ -236,6 +252,35 @@ std::string queue_settings_schema() {
   return object_schema(properties);
 }
 
+std::string new_schedule_schema() {
+  std::vector<Property> properties = {
+      {.name = "task",
+       .schema = R"({"$ref":"#/components/schemas/NewTask","description":"Without id, key, run_at and recurring"})",
+       .is_required = true},
+      {.name = "paused", .schema = R"({"type":["boolean","null"],"default":false})"}};
+  std::ranges::copy(properties_of(kScheduleRulesFields), std::back_inserter(properties));
+  return object_schema(properties, R"("additionalProperties":false,
+      "examples":[{"cron":"30 2 * * *","zone":"Europe/Berlin","task":{"queue":"reports","spec":{"kind":"daily"}}}])");
+}
+
+std::string schedule_schema() {
+  std::vector<Property> properties = {
+      {"name", std::string(schema::kQueueName), true},
+      {"version", std::string(schema::kUuid), true},
+      {"task", R"({"type":"object","required":["queue","priority","spec","max_attempts","retry"]})", true},
+      {"paused", std::string(schema::kBoolean), true},
+      {"words", R"({"type":"string","description":"When it fires, in words"})", true},
+      {"created_at", std::string(schema::kTime), true},
+      {"updated_at", std::string(schema::kTime), true},
+      {"next_at", std::string(schema::kTimeOrNull), true},
+      {"last_task", R"({"type":["string","null"],"format":"uuid","description":"Of the newest fire that became one"})",
+       true}};
+  for (Property& property : properties_of(kScheduleRulesFields)) {
+    properties.push_back({property.name, std::move(property.schema), true});
+  }
+  return object_schema(properties);
+}
+
 std::string claim_schema() {
   const std::string lease = fmt::format(
       R"({{"anyOf":[{{"$ref":"#/components/schemas/Duration"}},{{"type":"null"}}],"default":"{}","description":"How long the owner keeps the tasks without a heartbeat, {} to {}"}})",
@@ -279,6 +324,8 @@ std::vector<NamedSchema> make_schemas() {
       {"Exchange", exchange_schema()},
       {"Settlement", schema_of(kSettlementFields, R"("additionalProperties":false)")},
       {"QueueSettings", queue_settings_schema()},
+      {"NewSchedule", new_schedule_schema()},
+      {"Schedule", schedule_schema()},
       {"QueueChange", schema_of(kQueueChangeFields, R"("additionalProperties":false,
           "examples":[{"ageing_rate":2,"retention":"24h"}])")},
       {"Queue", fmt::format(R"({{"allOf":[{{"$ref":"#/components/schemas/QueueSettings"}},{}]}})",

@@ -37,6 +37,7 @@ std::string fill(std::string_view pattern) {
   put("{queue}", "mail");
   put("{key}", "k");
   put("{token}", "t-000000000000");
+  put("{schedule}", "nightly");
   return target;
 }
 
@@ -62,6 +63,7 @@ std::string good_body(const Route& route) {
       {"MessageChange", R"({"delay":"2h"})"},
       {"QueueChange", R"({"paused":false})"},
       {"TokenWish", R"({"name":"build","role":"submit","queues":["mail.*"]})"},
+      {"NewSchedule", R"({"every":"90s","task":{"queue":"mail","spec":1}})"},
       {"ScheduleTaskRequest", R"({"command":"5s"})"},
   };
   return route.body.empty() ? "" : bodies.at(route.body);
@@ -84,6 +86,7 @@ std::string refused_body(const Route& route) {
       {"QueueChange", R"({"ageing_rate":-1})"},
       {"ScheduleTaskRequest", R"({"command":"5s","recurring":"0s"})"},
       {"TokenWish", R"({"name":"build","role":"submit","queues":[]})"},
+      {"NewSchedule", R"({"every":"9ms","task":{"queue":"mail","spec":1}})"},
   };
   return route.body.empty() ? "" : bodies.at(route.body);
 }
@@ -182,6 +185,15 @@ Seen walk_usual() {
   (void)world.post("/v1/tasks/" + id + "/cancel");
   (void)world.post("/v1/tasks/" + world.submit() + "/cancel");
   (void)world.get("/tasks/" + text_of(world.post("/tasks", R"({"command":"5s"})").body, "id"));
+  const std::string schedule = good_body(*std::ranges::find(routes(), "put_schedule", &Route::name));
+  for (int i = 0; i < 2; ++i) (void)world.call("PUT", "/v1/schedules/nightly", schedule);
+  for (const char* what : {"", "/fires", "/preview"}) (void)world.get(std::string("/v1/schedules/nightly") + what);
+  for (const char* what : {"pause", "resume", "trigger"})
+    (void)world.post(std::string("/v1/schedules/nightly/") + what);
+  (void)world.call("PUT", "/v1/schedules/nightly", schedule, fmt::format("If-Match: \"{}\"\r\n", kNoTask));
+  (void)world.call("DELETE", "/v1/schedules/nightly");
+  for (const char* what : {"", "/fires", "/preview"}) (void)world.get(std::string("/v1/schedules/none") + what);
+  for (const char* what : {"pause", "resume", "trigger"}) (void)world.post(std::string("/v1/schedules/none/") + what);
   const auto token = world.post("/v1/tokens", R"({"name":"build","role":"read","queues":["*"]})");
   (void)world.call("DELETE", "/v1/tokens/" + text_of(token.body, "id"));
   for (const char* target : {"/scheduler/stop", "/scheduler/stop", "/scheduler/start", "/scheduler/start"})
@@ -199,9 +211,9 @@ Seen walk_usual() {
 
 // Calls that a store or the combiner can refuse because of a limit.
 bool can_be_over_limit(const Route& route) {
-  static const std::set<std::string_view> kRoutes = {"submit_task",       "submit_tasks", "cancel_task",
-                                                     "cancel_tasks",      "settle_tasks", "change_queue",
-                                                     "tms_schedule_task", "create_token"};
+  static const std::set<std::string_view> kRoutes = {
+      "submit_task",  "submit_tasks",      "cancel_task",  "cancel_tasks", "settle_tasks",
+      "change_queue", "tms_schedule_task", "create_token", "put_schedule", "trigger_schedule"};
   return kRoutes.contains(route.name);
 }
 

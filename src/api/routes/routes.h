@@ -11,14 +11,15 @@
 
 namespace horae {
 
-std::vector<Route> task_routes();     // /v1/tasks
-std::vector<Route> worker_routes();   // /v1/workers, /v1/claim, /v1/settle
-std::vector<Route> queue_routes();    // /v1/queues, /v1/scheduler
-std::vector<Route> delay_routes();    // /v1/delay
-std::vector<Route> cluster_routes();  // /v1/events, /v1/nodes, /v1/tasks/{id}/explain
-std::vector<Route> token_routes();    // /v1/tokens
-std::vector<Route> compat_routes();   // /tasks, /scheduler: for clients of two earlier schedulers
-std::vector<Route> node_routes();     // /healthz, /readyz, /metrics, /openapi.json, /docs
+std::vector<Route> task_routes();      // /v1/tasks
+std::vector<Route> worker_routes();    // /v1/workers, /v1/claim, /v1/settle
+std::vector<Route> queue_routes();     // /v1/queues, /v1/scheduler
+std::vector<Route> delay_routes();     // /v1/delay
+std::vector<Route> schedule_routes();  // /v1/schedules
+std::vector<Route> cluster_routes();   // /v1/events, /v1/nodes, /v1/tasks/{id}/explain
+std::vector<Route> token_routes();     // /v1/tokens
+std::vector<Route> compat_routes();    // /tasks, /scheduler: for clients of two earlier schedulers
+std::vector<Route> node_routes();      // /healthz, /readyz, /metrics, /openapi.json, /docs
 
 // The id in the path; if it is malformed, answers the call and returns nothing.
 std::optional<TaskId> id_in_path(const Call& call);

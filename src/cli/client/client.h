@@ -49,6 +49,7 @@ class NodeClient {
   Result<std::string> post(const std::string& path, std::string body = {}) {
     return send("POST", path, std::move(body));
   }
+  Result<std::string> put(const std::string& path, std::string body) { return send("PUT", path, std::move(body)); }
   Result<std::string> patch(const std::string& path, std::string body) { return send("PATCH", path, std::move(body)); }
   Result<std::string> remove(const std::string& path) { return send("DELETE", path, ""); }
 

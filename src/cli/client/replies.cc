@@ -218,6 +218,62 @@ Result<std::vector<QueueReply>> read_queues(std::string_view json) {
   return finish(reader, "list of queues", std::move(*queues));
 }
 
+Result<ScheduleReply> read_schedule(std::string_view json) {
+  Reader reader(json, {"name", "words", "next_at", "paused"});
+  reader.require("name");
+  return finish(reader, "schedule",
+                ScheduleReply{.members = members_of(json),
+                              .name = reader.word("name"),
+                              .words = reader.word("words"),
+                              .next_at = reader.word("next_at"),
+                              .paused = reader.boolean("paused").value_or(false)});
+}
+
+Result<SchedulesReply> read_schedules(std::string_view json) {
+  Reader reader(json, {"schedules", "next"});
+  reader.require("schedules");
+  auto schedules = read_all(reader.array("schedules"), read_schedule);
+  if (!schedules.ok()) return schedules.error();
+  return finish(reader, "list of schedules", SchedulesReply{std::move(*schedules), reader.word("next")});
+}
+
+namespace {
+
+Result<FireReply> read_fire(std::string_view json) {
+  Reader reader(json, {"at", "last", "count", "task", "skipped"});
+  reader.require("at");
+  return finish(reader, "fire",
+                FireReply{.at = reader.word("at"),
+                          .last = reader.word("last"),
+                          .count = reader.count("count"),
+                          .task = reader.word("task"),
+                          .skipped = reader.word("skipped")});
+}
+
+Result<FirePreviewReply::Fire> read_previewed(std::string_view json) {
+  Reader reader(json, {"at", "run_at"});
+  reader.require("at");
+  return finish(reader, "fire", FirePreviewReply::Fire{reader.word("at"), reader.word("run_at")});
+}
+
+}  // namespace
+
+Result<std::vector<FireReply>> read_fires(std::string_view json) {
+  Reader reader(json, {"fires"});
+  reader.require("fires");
+  auto fires = read_all(reader.array("fires"), read_fire);
+  if (!fires.ok()) return fires;
+  return finish(reader, "list of fires", std::move(*fires));
+}
+
+Result<FirePreviewReply> read_fire_preview(std::string_view json) {
+  Reader reader(json, {"words", "fires"});
+  reader.require("fires");
+  auto fires = read_all(reader.array("fires"), read_previewed);
+  if (!fires.ok()) return fires.error();
+  return finish(reader, "preview", FirePreviewReply{reader.word("words"), std::move(*fires)});
+}
+
 Result<QueueRemovalReply> read_queue_removal(std::string_view json) {
   Reader reader(json, {"name", "cancelled", "purged"});
   reader.require("name");

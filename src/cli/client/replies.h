@@ -64,6 +64,41 @@ struct TaskReply {
 };
 Result<TaskReply> read_task(std::string_view json);
 
+struct ScheduleReply {
+  std::vector<Member> members;  // all of them
+
+  std::string name;
+  std::string words;
+  std::string next_at;  // empty if there is none
+  bool paused = false;
+};
+Result<ScheduleReply> read_schedule(std::string_view json);
+
+struct SchedulesReply {
+  std::vector<ScheduleReply> schedules;
+  std::string next;  // empty after the last page
+};
+Result<SchedulesReply> read_schedules(std::string_view json);
+
+struct FireReply {
+  std::string at;
+  std::string last;
+  std::int64_t count = 0;
+  std::string task;     // empty if it has none
+  std::string skipped;  // why; empty if it has one
+};
+Result<std::vector<FireReply>> read_fires(std::string_view json);
+
+struct FirePreviewReply {
+  struct Fire {
+    std::string at;
+    std::string run_at;
+  };
+  std::string words;
+  std::vector<Fire> fires;
+};
+Result<FirePreviewReply> read_fire_preview(std::string_view json);
+
 struct PageReply {
   std::vector<TaskReply> tasks;
   std::string next;  // empty after the last page

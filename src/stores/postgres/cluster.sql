@@ -11,7 +11,7 @@
 -- $5 text[]: names of the queues that claims wait for there
 -- $6 bigint: how old such a note may be, ns
 -- $7 bigint: how old the last tick of a living node may be, ns
--- Index: node_pkey, awaited_pkey; scheduled_due, running_expires and ready_order, the first row of each
+-- Index: node_pkey, awaited_pkey; scheduled_due, schedule_due, running_expires and ready_order, the first row of each
 -- Locks: the row of the node; the rows of awaited, in the order of their names
 with wish as materialized (
   select distinct name
@@ -45,7 +45,8 @@ with wish as materialized (
 select horae_now(),
        peers.count,
        peers.want_events,
-       (select due from scheduled order by due limit 1),
+       least((select due from scheduled order by due limit 1),
+             (select next_at from schedule where next_at is not null order by next_at limit 1)),
        (select expires from running order by expires limit 1) is not null,
        array(
          select q.name

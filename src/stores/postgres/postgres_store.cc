@@ -12,6 +12,7 @@
 #include "stores/postgres/messages.h"
 #include "stores/postgres/migrations.h"
 #include "stores/postgres/queues.h"
+#include "stores/postgres/schedules/schedules.h"
 #include "stores/postgres/tasks/cancel.h"
 #include "stores/postgres/tasks/claim.h"
 #include "stores/postgres/tasks/exchange.h"
@@ -99,6 +100,9 @@ class Tasks final : public TaskStore {
 
   void forget() { known_.forget(); }
 
+  Submitter& submitter() { return submitter_; }
+  KnownTasks& known() { return known_; }
+
  private:
   DatabaseIdentity& database_;
   KnownTasks known_;  // before those that use it
@@ -165,12 +169,14 @@ class PostgresStore final : public Store {
         tasks_(pool_, database_, names_, days_, floors_, options),
         queues_(pool_, database_, names_),
         messages_(pool_, clock_),
+        schedules_(pool_, database_, tasks_.submitter(), tasks_.known(), floors_),
         tokens_(pool_),
         cluster_(url, pool_, database_, clock_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
+  ScheduleStore& schedules() override { return schedules_; }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return cluster_; }
   std::string description() const override { return description_; }
@@ -221,6 +227,7 @@ class PostgresStore final : public Store {
   Tasks tasks_;
   Queues queues_;
   Messages messages_;
+  Schedules schedules_;
   Tokens tokens_;
   Cluster cluster_;
 };

@@ -1,10 +1,16 @@
 -- What a tick reads of tasks, and places in queues.
 
 -- name: cluster_next_due
--- Index: life_due, at its beginning
-select min(run_at)
-  from life
- where state = 0;
+-- Of tasks and schedules.
+-- Index: life_due and schedule_due, at their beginnings
+select min(at)
+  from (select min(run_at) as at
+          from life
+         where state = 0
+        union all
+        select min(next_at)
+          from schedule
+         where next_at is not null);
 
 -- name: cluster_has_lease
 -- Index: life_lease, one entry

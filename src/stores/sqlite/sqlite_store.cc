@@ -14,6 +14,7 @@
 #include "stores/sqlite/migrations.h"
 #include "stores/sqlite/queues.h"
 #include "stores/sqlite/reader.h"
+#include "stores/sqlite/schedules/schedules.h"
 #include "stores/sqlite/settle.h"
 #include "stores/sqlite/submit.h"
 #include "stores/sqlite/tokens.h"
@@ -102,12 +103,14 @@ class SqliteStore final : public Store {
         tasks_(writer_, reader, clock),
         queues_(writer_),
         messages_(writer_),
+        schedules_(writer_),
         tokens_(writer_),
         cluster_(writer_) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
   MessageStore& messages() override { return messages_; }
+  ScheduleStore& schedules() override { return schedules_; }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return cluster_; }
   // A commit of one page may still find room where a task does not, so the disk is asked first.
@@ -129,6 +132,7 @@ class SqliteStore final : public Store {
   Tasks tasks_;
   Queues queues_;
   Messages messages_;
+  Schedules schedules_;
   Tokens tokens_;
   Cluster cluster_;
 };

@@ -44,7 +44,9 @@ void cut(const Ranged& ranged, const std::set<std::int64_t>& cancelled, std::vec
   if (from <= ranged.life.range.hi) rest.push_back(piece_of(ranged, {from, ranged.life.range.hi}));
 }
 
-class Batch {
+}  // namespace
+
+class Cancellation::Batch {
  public:
   Batch(Transaction& transaction, std::span<const CancelWish> wishes) : transaction_(transaction), wishes_(wishes) {}
 
@@ -172,20 +174,31 @@ class Batch {
   std::vector<FinishedRange> finished_;
 };
 
-}  // namespace
+Cancellation::Cancellation(Transaction& transaction, std::span<const CancelWish> wishes)
+    : batch_(std::make_unique<Batch>(transaction, wishes)), wishes_(wishes.size()) {}
+
+Cancellation::~Cancellation() = default;
+
+std::optional<std::vector<CancelOutcome>> Cancellation::run() {
+  if (!batch_->prepare()) return std::nullopt;
+  std::vector<CancelOutcome> outcomes;
+  for (std::size_t i = 0; i < wishes_; ++i) outcomes.push_back(batch_->cancel(i));
+  batch_->write();
+  return outcomes;
+}
+
+void Cancellation::lower(Floors& floors) const { batch_->lower(floors); }
 
 Result<std::vector<CancelOutcome>> Canceller::cancel(std::span<const CancelWish> wishes) {
   if (wishes.empty()) return std::vector<CancelOutcome>();
   return pool_.transact<std::vector<CancelOutcome>>(
       [&](Transaction& transaction) -> Result<std::vector<CancelOutcome>> {
-        Batch batch(transaction, wishes);
-        if (!batch.prepare()) return transaction.failure()->error;
-        std::vector<CancelOutcome> outcomes;
-        for (std::size_t i = 0; i < wishes.size(); ++i) outcomes.push_back(batch.cancel(i));
-        batch.write();
+        Cancellation cancellation(transaction, wishes);
+        auto outcomes = cancellation.run();
+        if (!outcomes) return transaction.failure()->error;
         if (auto done = transaction.commit(); !done.ok()) return done.error();
-        batch.lower(floors_);
-        return outcomes;
+        cancellation.lower(floors_);
+        return std::move(*outcomes);
       },
       Repeat::kAlways);  // a cancelled task stays so
 }

@@ -267,6 +267,23 @@ Result<std::optional<std::vector<NewEntry>>> Submitter::prepare_new(std::span<co
   return Answer(std::move(*entries));
 }
 
+Result<std::vector<NewEntry>> Submitter::prepare_any(std::span<const Submission> submissions) {
+  if (submissions.empty()) return std::vector<NewEntry>();
+  const auto queues = make_queues(submissions);
+  if (!queues.ok()) return queues.error();
+  return number(submissions, queues->numbers);
+}
+
+bool Submitter::guard(Transaction& transaction, const std::vector<NewEntry>& entries) {
+  return insert_guards(transaction, entries);
+}
+
+Result<void> Submitter::prepare_again(const Failure& failure, std::span<const Submission> submissions) {
+  note_refusal(failure, submissions);
+  days_.forget();
+  return days_.refresh();
+}
+
 // A queue that has ended since its number was read is found again, or made again, by the next look.
 void Submitter::note_refusal(const Failure& failure, std::span<const Submission> submissions) {
   if (!Insertion::has_lost_its_queue(failure)) return;

@@ -29,6 +29,17 @@ class Submitter {
   // ids that Horae made just now, and queues that exist. Nothing if any of them is different.
   Result<std::optional<std::vector<NewEntry>>> prepare_new(std::span<const Submission> submissions);
 
+  // Numbers for new tasks, with ids that Horae made, of a transaction that stores them together with something else.
+  // Makes their queues; tasks are missing whose queue would be one too many.
+  Result<std::vector<NewEntry>> prepare_any(std::span<const Submission> submissions);
+
+  // In that transaction, before the Insertion: reserves the ids that need it. False after a failure, or if one of them
+  // is stored.
+  static bool guard(Transaction& transaction, const std::vector<NewEntry>& entries);
+
+  // After it was refused (Insertion::was_refused()), before it is tried again.
+  Result<void> prepare_again(const Failure& failure, std::span<const Submission> submissions);
+
  private:
   using Queues = QueueNumbers;
 

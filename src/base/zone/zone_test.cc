@@ -1,4 +1,4 @@
-#include "base/zone.h"
+#include "base/zone/zone.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

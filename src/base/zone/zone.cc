@@ -1,4 +1,4 @@
-#include "base/zone.h"
+#include "base/zone/zone.h"
 
 #include <absl/time/civil_time.h>
 #include <absl/time/time.h>
