@@ -180,8 +180,8 @@ TEST(DelayRoutes, OnceItIsReadyItIsTooLate) {
 TEST(DelayRoutes, QueuesShowTheirStatus) {
   ApiWorld world;
   const auto all = items_of(world.get("/v1/delay").body, "queues");
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(text_of(all[0], "name"), "orders");
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(text_of(all[1], "name"), "orders");
   const auto one = world.get("/v1/delay/orders");
   EXPECT_EQ(one.status, 200);
   EXPECT_EQ(text_of(one.body, "lateness_p50"), "2ms");
