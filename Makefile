@@ -126,7 +126,7 @@ bench/siege: setup-test ## Calls of one client while 10,000 hostile connections 
 siege/soak: setup-test ## Attack a node by random mixes of hostile connections for MINUTES (default 5); with SEED=n from that one on
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target horae
-	@python3 bench/siege/soak.py build/release/src/cli/horae --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@python3 bench/siege/soak.py build/release/src/cli/horae --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(WORLD),--world $(WORLD))
 
 .PHONY: chaos
 chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for MINUTES (default 5); nothing may be lost
@@ -145,16 +145,16 @@ build-sim: setup-test
 	@cmake --build --preset release --parallel $(JOBS) --target horae_sim
 
 .PHONY: sim
-sim: build-sim ## Simulate a fixed set of worlds; with SEED=n that one, and all that happens in it
+sim: build-sim ## Simulate a fixed set of worlds; with SEED=n that one, and all that happens in it (WORLD=delay: one with a delay queue)
 	@build/release/tests/sim/horae_sim $(if $(SEED),--seed $(SEED))
 
 .PHONY: sim/soak
 sim/soak: build-sim ## Simulate new worlds for MINUTES (default 5) minutes; prints the seeds that fail
-	@build/release/tests/sim/horae_sim --minutes $(MINUTES)
+	@build/release/tests/sim/horae_sim --minutes $(MINUTES) $(if $(WORLD),--world $(WORLD))
 
 .PHONY: sim/mutants
 sim/mutants: build-sim ## Plant bugs one by one and show how many worlds find each
-	@build/release/tests/sim/horae_sim --mutants
+	@build/release/tests/sim/horae_sim --mutants $(if $(WORLD),--world $(WORLD))
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew

@@ -16,7 +16,8 @@ namespace horae {
 
 inline constexpr std::size_t kMaxDelayQueues = 64;
 
-// One look a second at all queues without rows, by one call of the store, wakes those that got some at another node.
+// One look a second at all queues without rows, by one call of the store, wakes those that got some at another node. It
+// also renews the gauges of all queues.
 //
 // Not thread-safe: one thread at a time.
 class IdleLook final : public Loop {

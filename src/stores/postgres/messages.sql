@@ -23,13 +23,14 @@
 -- $11 text[]: headers
 -- $12 bytea[]: keys
 -- $13 bytea[]: values
+-- $14 bigint: the longest advance of any node
 -- Index: message_pkey
 -- Locks: the new rows, in the order of their ids; an insert of the same id that is not committed yet is waited for
 with clock as materialized (
   select horae_now() as now
 ), present as materialized (
   select w.id, m.source_partition, m.source_offset,
-         m.may_be_published or m.due <= clock.now + $3::bigint / 1000 * interval '1 microsecond' as firing
+         m.may_be_published or m.due <= clock.now + $14::bigint / 1000 * interval '1 microsecond' as firing
     from clock
    cross join unnest($6::text[]) as w(id)
    cross join lateral (
