@@ -93,6 +93,15 @@ TEST(DelayRoutes, AnIdThatIsBeingFiredIsRefusedUntilItIsGone) {
   EXPECT_EQ(put(world, R"({"id":"m","delay":"1h"})").status, 201);
 }
 
+// Published before its deadline, by the advance of the node that fires it, it may be with a receiver already.
+TEST(DelayRoutes, AnIdWhoseMessageMayBeWithItsReceiverIsRefused) {
+  ApiWorld world;
+  ASSERT_EQ(put(world, R"({"id":"m","delay":"201ms"})").status, 201);
+  EXPECT_EQ(put(world, R"({"id":"m","delay":"1h"})").status, 200);
+  world.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(problem_of(put(world, R"({"id":"m","delay":"1h"})")), "firing");
+}
+
 TEST(DelayRoutes, ABatchHasAnOutcomeForEach) {
   ApiWorld world;
   ASSERT_EQ(put(world, R"({"id":"firing","delay":"0s"})").status, 201);
