@@ -23,12 +23,12 @@
 
 namespace horae::testing {
 
-// The delay queues "orders" and "payments", without a relay behind them. `puts` counts the calls of on_put().
+// The delay queues "orders", "payments" and "mail.in", without a relay behind them. `puts` counts the calls of on_put().
 class TestDelayQueues final : public DelayQueues {
  public:
-  std::vector<RelayStatus> status() const override { return {of("payments"), of("orders")}; }
+  std::vector<RelayStatus> status() const override { return {of("payments"), of("orders"), of("mail.in")}; }
   std::optional<RelayStatus> status(std::string_view queue) const override {
-    if (queue != "orders" && queue != "payments") return std::nullopt;
+    if (queue != "orders" && queue != "payments" && queue != "mail.in") return std::nullopt;
     return of(queue);
   }
   void on_put(std::string_view /*queue*/) override { ++puts; }

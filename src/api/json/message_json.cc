@@ -8,9 +8,9 @@
 
 #include "api/json/field_reader.h"
 #include "api/json/json_writer.h"
-#include "base/base64.h"
 #include "base/json_scan.h"
 #include "base/quote.h"
+#include "base/text/base64.h"
 #include "base/utf8.h"
 #include "stores/headers.h"
 

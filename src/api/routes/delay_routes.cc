@@ -14,6 +14,7 @@
 #include "api/problems.h"
 #include "api/routes/routes.h"
 #include "base/quote.h"
+#include "engine/relay/timing_advance.h"
 #include "model/task.h"
 #include "store/list.h"
 
@@ -91,9 +92,14 @@ void append_put(std::string& out, const std::string& id, EnqueueKind kind) {
   object.end();
 }
 
-// Late or not, they are stored; the relay readies what is due.
-Result<EnqueueOutcome> put(const Api& api, const std::string& queue, std::span<const NewMessage> messages) {
-  auto outcome = api.parts().messages->enqueue({.delay_queue = queue, .stores_late = true, .messages = messages});
+// Late or not, they are stored; the relay readies what is due. `advance` is that of this node, and others may have
+// learnt longer ones: a receiver may have a message that long before its deadline, and put its id again.
+Result<EnqueueOutcome> put(const Api& api, const std::string& queue, Duration advance,
+                           std::span<const NewMessage> messages) {
+  auto outcome = api.parts().messages->enqueue({.delay_queue = queue,
+                                                .stores_late = true,
+                                                .messages = messages,
+                                                .longest_advance = std::max(advance, kMostAdvance)});
   if (outcome.ok() && std::ranges::find(outcome->kinds, EnqueueKind::kWaiting) != outcome->kinds.end()) {
     api.parts().delay_queues->on_put(queue);
   }
@@ -107,8 +113,8 @@ void put_message(Api& api, const CallPtr& call) {
   if (!message.ok()) return call->fail(message.error());
   const auto batch = std::make_shared<std::vector<NewMessage>>();
   batch->push_back({std::move(*message)});
-  api.read(call, [&api, call, batch] {
-    const auto outcome = put(api, call->arguments[0], *batch);
+  api.read(call, [&api, call, batch, advance = status->advance] {
+    const auto outcome = put(api, call->arguments[0], advance, *batch);
     if (!outcome.ok()) return call->fail(outcome.error());
     const std::string& id = batch->front().message.id;
     const EnqueueKind kind = outcome->kinds.front();
@@ -142,9 +148,9 @@ void put_messages(Api& api, const CallPtr& call) {
       batch->answer.add_rejected(message.error(), message_id_in(item));
     }
   }
-  api.read(call, [&api, call, batch] {
+  api.read(call, [&api, call, batch, advance = status->advance] {
     const std::string& queue = call->arguments[0];
-    const auto outcome = put(api, queue, batch->messages);
+    const auto outcome = put(api, queue, advance, batch->messages);
     if (!outcome.ok()) return call->fail(outcome.error());
     call->answer(200, batch->answer.json([&](std::string& out, std::size_t index) {
       const std::string& id = batch->messages[index].message.id;

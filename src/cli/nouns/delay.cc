@@ -10,9 +10,9 @@
 #include <ostream>
 #include <vector>
 
-#include "base/base64.h"
 #include "base/json_text.h"
 #include "base/quote.h"
+#include "base/text/base64.h"
 #include "base/utf8.h"
 #include "cli/client/client.h"
 #include "cli/client/delay_replies.h"

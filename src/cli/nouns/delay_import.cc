@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/base64.h"
 #include "base/json_text.h"
+#include "base/text/base64.h"
 #include "base/time_text.h"
 #include "base/utf8.h"
 #include "cli/client/client.h"
