@@ -473,7 +473,7 @@ TEST_P(ClaimerLoop, APollOfAThousandWaitsIsOneClaim) {
   EXPECT_EQ(faulty().calls - calls, 20) << "one claim and one look at the tokens each second";
 }
 
-// Seen red without Permits::note_failure(): the second task would wait for the next poll.
+// Without Permits::note_failure() the second task waits for the next poll.
 TEST_P(ClaimerLoop, GivesThePermitsOfAFailedClaimToTheNext) {
   TestClaimer claimer(faulty(), log(), [] {}, {.poll = 1h});
   prove_empty(claimer);
