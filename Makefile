@@ -102,18 +102,31 @@ soak: build ## Kill a process on each store KILLS (default 2000) times, and Post
 	    --gtest_filter='RandomOperations.*'; \
 	done
 
+.PHONY: soak/delay
+soak/delay: build ## Kill nodes of a delay queue on real Kafka KILLS (default 500) times; nothing may be lost
+	@DELAY_KILLS=$(if $(filter command,$(origin KILLS)),$(KILLS),500) build/release/tests/e2e/kafka_e2e_test \
+	  --gtest_filter='*LosesNothingWhenNodesAreKilled'
+
 .PHONY: bench/http
 bench/http: setup-test ## Measure submits, lives and pickups over HTTP, an idle node, and three of them
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
-	@cmake --build --preset release --parallel $(JOBS) --target http_bench cluster_bench
+	@cmake --build --preset release --parallel $(JOBS) --target http_bench cluster_bench workers_bench
 	@cd build && release/bench/http_bench
 	@cd build && release/bench/cluster_bench
+	@cd build && release/bench/workers_bench
 
 .PHONY: bench/slots
 bench/slots: setup-test ## How nodes share long tasks, serve urgent ones, and how many empty tasks their slots run; BEFORE=program compares
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target horae private_postgres
 	@python3 bench/slots.py build/release/src/cli/horae --postgres build/release/bench/private_postgres $(if $(BEFORE),--before $(BEFORE))
+
+.PHONY: bench/delay
+bench/delay: setup-test ## Measure the delay queue between real topics; SHORT=1 for a quick look, WAITING=10000000 with a full table
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target delay_bench
+	@tools/kafka/kafka.sh fetch
+	@cd build && release/bench/delay_bench $(if $(SHORT),--short) $(if $(WAITING),--waiting $(WAITING))
 
 .PHONY: bench/memory
 bench/memory: setup-test ## Resident memory of a node on either store after 10,000 lives, and after a million and 100,000 connections
@@ -132,7 +145,7 @@ bench/siege: setup-test ## Calls of one client while 10,000 hostile connections 
 siege/soak: setup-test ## Attack a node by random mixes of hostile connections for MINUTES (default 5); with SEED=n from that one on
 	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target horae
-	@python3 bench/siege/soak.py build/release/src/cli/horae --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@python3 bench/siege/soak.py build/release/src/cli/horae --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(WORLD),--world $(WORLD))
 
 .PHONY: chaos
 chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for MINUTES (default 5); nothing may be lost
@@ -144,6 +157,12 @@ chaos: setup-test ## Kill, pause and cut off nodes, workers and PostgreSQL for M
 kafka: setup-test ## Run a Kafka broker on free loopback ports until Ctrl-C
 	@tools/kafka/kafka.sh demo
 
+.PHONY: demo/delay
+demo/delay: setup-test ## Show a delay queue: Kafka, PostgreSQL and two nodes, of which one is killed; until Ctrl-C
+	@cmake --preset release -DHORAE_TESTS=ON >/dev/null
+	@cmake --build --preset release --parallel $(JOBS) --target horae private_postgres
+	@tools/delay_demo.py build/release $(SECONDS)
+
 # The simulator; docs/internals/testing.md explains it.
 .PHONY: build-sim
 build-sim: setup-test
@@ -151,16 +170,16 @@ build-sim: setup-test
 	@cmake --build --preset release --parallel $(JOBS) --target horae_sim
 
 .PHONY: sim
-sim: build-sim ## Simulate a fixed set of worlds; with SEED=n that one, and all that happens in it
+sim: build-sim ## Simulate a fixed set of worlds; with SEED=n that one, and all that happens in it (WORLD=delay: one with a delay queue)
 	@build/release/tests/sim/horae_sim $(if $(SEED),--seed $(SEED))
 
 .PHONY: sim/soak
 sim/soak: build-sim ## Simulate new worlds for MINUTES (default 5) minutes; prints the seeds that fail
-	@build/release/tests/sim/horae_sim --minutes $(MINUTES)
+	@build/release/tests/sim/horae_sim --minutes $(MINUTES) $(if $(WORLD),--world $(WORLD))
 
 .PHONY: sim/mutants
 sim/mutants: build-sim ## Plant bugs one by one and show how many worlds find each
-	@build/release/tests/sim/horae_sim --mutants
+	@build/release/tests/sim/horae_sim --mutants $(if $(WORLD),--world $(WORLD))
 
 .PHONY: docs
 docs: setup-test compile-release ## Write the generated documents anew

@@ -5,18 +5,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "app/node.h"
-#include "app/open_store.h"
 #include "base/check.h"
 #include "bench/http_client.h"
 #include "bench/measure.h"
 #include "bench/rest_bodies.h"
+#include "bench/whole_node.h"
 #include "tests/support/postgres_server.h"
 
 namespace horae::bench {
@@ -30,31 +28,6 @@ constexpr double kIdleSeconds = 30;
 using Results = std::vector<std::pair<std::string, double>>;
 
 void pass(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
-// A node as `horae serve` composes it, in this process.
-class WholeNode {
- public:
-  explicit WholeNode(const std::string& url) : store_(std::move(open_store(url, clock_)).value()) {
-    Config config;
-    config.http.listen = {"127.0.0.1:0"};
-    node_ = std::make_unique<Node>(*store_, clock_, config, store_->queues().new_worker_id().value(),
-                                   Logger(std::cerr, clock_, {.level = LogLevel::kError}));
-    HORAE_CHECK(node_->start().ok(), "a free port is free");
-  }
-  ~WholeNode() { node_->stop(); }
-  WholeNode(const WholeNode&) = delete;
-  WholeNode& operator=(const WholeNode&) = delete;
-
-  std::uint16_t port() const {
-    const std::string url = node_->urls().front();
-    return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-  }
-
- private:
-  SystemClock clock_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Node> node_;
-};
 
 // ---- Pickup ----
 

@@ -44,9 +44,9 @@ class Node final : private ChangeObserver {
   explicit Node(const std::string& url)
       : store_(open_sqlite_store(url, clock_).value()),
         log_(std::cerr, clock_, {.level = LogLevel::kWarn}),
-        claimer_(
-            observed_.store().tasks(), log_, [this] { waker_.wake(); }, {}, observed_.metrics()),
         combiner_(observed_.store().tasks()),
+        claimer_(
+            combiner_, observed_.store().tasks(), log_, [this] { waker_.wake(); }, {}, observed_.metrics()),
         api_({.combiner = combiner_,
               .tasks = observed_.store().tasks(),
               .queues = observed_.store().queues(),
@@ -77,8 +77,8 @@ class Node final : private ChangeObserver {
     api_.end_waits();
     server_.stop(std::chrono::seconds(10));
     api_.stop();
-    combiner_.stop();
     runner_.stop();
+    combiner_.stop();
   }
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -88,11 +88,7 @@ class Node final : private ChangeObserver {
   Uuid new_id() { return ids_.next(); }
 
  private:
-  void on_changes(std::span<const Change> changes) override {
-    const WakeUps wake_ups = wake_ups_of(changes);
-    if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
-    if (wake_ups.ready_anywhere) claimer_.on_ready_anywhere();
-  }
+  void on_changes(std::span<const Change> changes) override { claimer_.on_wake_ups(wake_ups_of(changes)); }
 
   SystemClock clock_;
   SystemRandom random_;
@@ -101,8 +97,8 @@ class Node final : private ChangeObserver {
   Observation observed_{*store_, clock_};
   Logger log_;
   Waker waker_;
-  Claimer claimer_;
   Combiner combiner_;
+  Claimer claimer_;
   Api api_;
   Runner runner_;
   HttpServer server_;

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -62,25 +63,28 @@ struct Client {
   std::string received;
 };
 
-// Reads the available bytes; true if a response is complete.
-bool take_answer(Client& client) {
+using Next = std::function<std::string(int, const std::string&)>;
+
+// Reads the available bytes; nothing until a response is complete, then its body.
+std::optional<std::string> take_answer(Client& client) {
   std::array<char, 65536> bytes;
   const ssize_t count = ::recv(client.socket, bytes.data(), bytes.size(), 0);
   HORAE_CHECK(count > 0, "the server must not close the connection");
   client.received.append(bytes.data(), static_cast<std::size_t>(count));
-  if (length_of_answer(client.received) == 0) return false;
+  if (length_of_answer(client.received) == 0) return std::nullopt;
+  std::string body = client.received.substr(client.received.find("\r\n\r\n") + 4);
   client.received.clear();
-  return true;
+  return body;
 }
 
-long run_clients(const Load& load, int first, int count, const std::function<std::string(int)>& next) {
+long run_clients(const Load& load, int first, int count, const Next& next) {
   const int poll = ::epoll_create1(EPOLL_CLOEXEC);
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < count; ++i) {
     clients.push_back(std::make_unique<Client>(Client{connect_to(load.port), first + i, {}}));
     epoll_event event{.events = EPOLLIN, .data = {.ptr = clients.back().get()}};
     ::epoll_ctl(poll, EPOLL_CTL_ADD, clients.back()->socket, &event);
-    send_all(clients.back()->socket, next(clients.back()->index));
+    send_all(clients.back()->socket, next(clients.back()->index, {}));
   }
   const Stopwatch watch;
   long answered = 0;
@@ -89,9 +93,10 @@ long run_clients(const Load& load, int first, int count, const std::function<std
     const int ready = ::epoll_wait(poll, events.data(), events.size(), 100);
     for (int i = 0; i < ready; ++i) {
       auto& client = *static_cast<Client*>(events[static_cast<std::size_t>(i)].data.ptr);
-      if (!take_answer(client)) continue;
+      const auto body = take_answer(client);
+      if (!body) continue;
       ++answered;
-      send_all(client.socket, next(client.index));
+      send_all(client.socket, next(client.index, *body));
     }
   }
   for (const auto& client : clients) ::close(client->socket);
@@ -102,6 +107,10 @@ long run_clients(const Load& load, int first, int count, const std::function<std
 }  // namespace
 
 double requests_per_second(const Load& load, const std::function<std::string(int)>& next) {
+  return answers_per_second(load, [&next](int connection, const std::string&) { return next(connection); });
+}
+
+double answers_per_second(const Load& load, const Next& next) {
   std::vector<long> answered(static_cast<std::size_t>(load.threads));
   std::vector<std::thread> threads;
   const int each = load.connections / load.threads;
@@ -132,10 +141,11 @@ std::string BlockingClient::call(const std::string& request) {
   return received.substr(received.find("\r\n\r\n") + 4);
 }
 
-std::string post_request(const std::string& target, const std::string& body) {
+std::string post_request(const std::string& target, const std::string& body, const std::string& token) {
+  const std::string authorization = token.empty() ? "" : fmt::format("Authorization: Bearer {}\r\n", token);
   return fmt::format(
-      "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}", target,
-      body.size(), body);
+      "POST {} HTTP/1.1\r\nHost: localhost\r\n{}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}", target,
+      authorization, body.size(), body);
 }
 
 }  // namespace horae::bench

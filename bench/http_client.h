@@ -19,6 +19,11 @@ struct Load {
 // 2xx ends the program.
 double requests_per_second(const Load& load, const std::function<std::string(int connection)>& next);
 
+// The same for clients that read the answers: `next` gets the body of the last one, which is empty at first. An empty
+// request means that the connection has nothing more to say.
+double answers_per_second(const Load& load,
+                          const std::function<std::string(int connection, const std::string& answer)>& next);
+
 // One connection, one request at a time.
 class BlockingClient {
  public:
@@ -34,6 +39,7 @@ class BlockingClient {
   int socket_;
 };
 
-std::string post_request(const std::string& target, const std::string& body);
+// `token`: the secret of an API token, or empty.
+std::string post_request(const std::string& target, const std::string& body, const std::string& token = {});
 
 }  // namespace horae::bench

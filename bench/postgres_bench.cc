@@ -1,6 +1,7 @@
-// postgres_bench [PART...]: the cost of the PostgreSQL store compared with its bare statements and the plain layout, the
-// gain of the combiner, the effect of an archive and of a held snapshot, and the cost of refusals. Parts: life,
-// combiner, archive, snapshot, refused (all of them without arguments); and quick, the most important part of life. Part
+// postgres_bench [PART...] [quick]: the cost of the PostgreSQL store compared with its bare statements and the plain
+// layout, the gain of the combiner, the effect of an archive and of a held snapshot, and the cost of refusals. Parts:
+// life, combiner, archive, snapshot, refused (all of them without arguments); and life.b1, life.b10, life.b100,
+// which are parts of life. With `quick` each takes some seconds; alone it stands for the most important part of life. Part
 // of make bench/store.
 //
 // The candidates alternate in one run on one private, durable server, because the machine and its disk are noisy: a
@@ -34,14 +35,18 @@
 namespace horae::bench {
 namespace {
 
-constexpr int kRounds = 7;
 constexpr int kPriorities = 4;
-constexpr double kSeconds = 4.0;
 constexpr int kBacklog = 50'000;
 constexpr std::chrono::duration<double> kWarmUp{0.3};  // fills caches and prepares plans
 const std::string kSpec = R"({"order":"233","text":")" + std::string(174, 'x') + "\"}";  // 200 bytes
 
 using Results = std::vector<std::pair<std::string, double>>;
+
+// How long it takes.
+struct Pace {
+  int rounds = 7;
+  double seconds = 4.0;  // of each candidate in each round
+};
 
 // ---- The store as a candidate ----
 
@@ -211,6 +216,9 @@ class Load {
 
 class World {
  public:
+  explicit World(Pace pace) : pace_(pace) {}
+
+  const Pace& pace() const { return pace_; }
   testing::PostgresServer& server() { return server_; }
   PostgresMeter& meter() { return meter_; }
 
@@ -244,6 +252,8 @@ class World {
     return workers;
   }
 
+  const Pace pace_;
+
   // A few minutes of full load fit between checkpoints, which would affect only one of the candidates.
   testing::PostgresServer server_{{.settings = {"max_wal_size = 8GB", "checkpoint_timeout = 30min",
                                                 "shared_buffers = 1GB", "autovacuum_naptime = 10s"}}};
@@ -274,7 +284,7 @@ Figures measure_alone(World& world, const Kind& kind, int connections, int batch
   {
     const Load load(std::move(workers), batch, kind.way);
     std::this_thread::sleep_for(kWarmUp);
-    figures = load.measure(world.meter(), kSeconds);
+    figures = load.measure(world.meter(), world.pace().seconds);
   }
   world.server().drop_database(url);
   return figures;
@@ -289,7 +299,7 @@ std::string name_of(Way way, int backlog) {
 void compare_lives(World& world, Way way, const std::vector<int>& connection_counts, const std::vector<int>& batches,
                    Results& results, int backlog = 0) {
   fmt::print("PostgreSQL, durable, 200-byte specs, four priorities, {} interleaved rounds of {} s; medians\n{}\n",
-             kRounds, kSeconds,
+             world.pace().rounds, world.pace().seconds,
              way == Way::kCalls ? "A transaction for each call: submit, claim, complete"
                                 : "One transaction for all three: complete what was claimed, submit, claim");
   fmt::print("{} tasks are ready at any time\n\n", backlog);
@@ -299,7 +309,7 @@ void compare_lives(World& world, Way way, const std::vector<int>& connection_cou
     for (const int batch : batches) {
       std::map<std::string, std::vector<Figures>> rounds;
       const auto kinds = World::kinds(way);
-      for (int round = 0; round < kRounds; ++round) {
+      for (int round = 0; round < world.pace().rounds; ++round) {
         for (const Kind& kind : kinds)
           rounds[kind.name].push_back(measure_alone(world, kind, connections, batch, backlog));
       }
@@ -354,7 +364,7 @@ double combined_rate(World& world, int callers, int lives_of_each) {
 
 void compare_callers(World& world, Results& results) {
   std::vector<double> one, many, ratio;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < world.pace().rounds; ++round) {
     one.push_back(combined_rate(world, 1, 200));
     many.push_back(combined_rate(world, 64, 60));
     ratio.push_back(many.back() / one.back());
@@ -408,12 +418,12 @@ void compare_archives(World& world, Results& results) {
   const std::string full = world.server().make_database();
   fill_archive(world, full, kMillions);
   std::vector<double> ratios, cpu_empty, cpu_full;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < world.pace().rounds; ++round) {
     std::map<std::string, Figures> figures;
     for (const std::string& url : {empty, full}) {
       const Load load(world.store_workers(url, 4), 100, Way::kCalls);
       std::this_thread::sleep_for(kWarmUp);
-      figures[url] = load.measure(world.meter(), 2 * kSeconds);
+      figures[url] = load.measure(world.meter(), 2 * world.pace().seconds);
     }
     cpu_empty.push_back(figures[empty].server_cpu_us);
     cpu_full.push_back(figures[full].server_cpu_us);
@@ -468,14 +478,20 @@ int main(int count, char** arguments) {
   const auto is_wanted = [&](const char* part) {
     return wanted.empty() || std::ranges::find(wanted, part) != wanted.end();
   };
-  World world;
+  const bool is_quick = std::ranges::find(wanted, "quick") != wanted.end();
+  World world(is_quick && wanted.size() > 1 ? Pace{.rounds = 3, .seconds = 1.5} : Pace());
   Results results;
+  for (const int batch : {1, 10, 100}) {
+    if (!wanted.empty() && is_wanted(fmt::format("life.b{}", batch).c_str())) {
+      compare_lives(world, Way::kExchange, {4}, {batch}, results);
+    }
+  }
   if (is_wanted("life")) {
     compare_lives(world, Way::kExchange, {1, 4}, {1, 10, 100, 1000}, results);
     compare_lives(world, Way::kCalls, {4}, {100, 1000}, results);
     compare_lives(world, Way::kExchange, {4}, {100}, results, kBacklog);
   }
-  if (!wanted.empty() && is_wanted("quick")) {
+  if (is_quick && wanted.size() == 1) {
     compare_lives(world, Way::kExchange, {4}, {100, 1000}, results);
     compare_lives(world, Way::kCalls, {4}, {100}, results);
     compare_lives(world, Way::kExchange, {4}, {100}, results, kBacklog);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "api/json/claim_answer.h"
 #include "base/quote.h"
 
 namespace horae {
@@ -203,95 +202,41 @@ bool Api::try_read(const std::shared_ptr<Call>& call, std::function<void()> work
 
 // ---- Long polls ----
 
-void Api::wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim) {
-  Duration wait = claim.wait;
+void Api::exchange(const std::shared_ptr<Call>& call, Claimer::Call wanted, Duration wait, Reply reply) {
   std::shared_ptr<void> seat;
-  if (wait > Duration::zero() && call->share && !(seat = take_seat(call->share))) {
+  const bool waits = wait > Duration::zero();
+  if (waits && call->share && !(seat = take_seat(call->share))) {
     return call->fail(problem_kind("over_limit"),
-                      fmt::format("token {} has {} claims waiting, the limit of one token; end one, or claim without "
-                                  "a wait",
+                      fmt::format("token {} has {} calls waiting, the limit of one token; end one, or call without a "
+                                  "wait",
                                   call->principal.token_id, call->share->waiting_calls.limit()));
   }
-  WaitId id = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    id = next_wait_++;
-    if (is_ending_) wait = Duration::zero();
-    waits_[id] = {.call = call, .seat = std::move(seat)};
-  }
-  const MonotonicTime deadline = parts_.clock.now() + wait;
-  const Claimer::Ticket ticket =
-      parts_.claimer.wait(claim.wish, deadline, [this, id, call, claim](Result<std::vector<LeasedTask>> given) {
-        return deliver(id, call, claim.wish, std::move(given));
-      });
-  if (wait > Duration::zero()) call->responder.on_gone([this, id, ticket] { forget(id, ticket); });
-  set_ticket(id, ticket);
+  if (waits) wanted.wait_until = parts_.clock.now() + wait;
+  wanted.is_admitted = [this, call] { return is_current(call->principal); };
+  wanted.deliver = [this, call, wish = wanted.claim, seat = std::move(seat),
+                    reply = std::move(reply)](Claimer::Answer answer) mutable {
+    seat.reset();  // before the caller has its answer, and may come again
+    return deliver(*call, wish, std::move(answer), reply);
+  };
+  const Claimer::Ticket ticket = parts_.claimer.exchange(std::move(wanted));
+  if (!waits) return;
+  call->responder.on_gone([this, ticket] { parts_.claimer.forget(ticket); });
+  // The token may have been revoked between the gate and the registry of those that wait.
+  if (!is_current(call->principal)) parts_.claimer.end_revoked();
 }
 
-// The claimer may have delivered before the ticket is known here, and end_waits() may have been called.
-void Api::set_ticket(WaitId id, Claimer::Ticket ticket) {
-  Wait ended;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = waits_.find(id);
-    if (found == waits_.end()) return;
-    found->second.ticket = ticket;
-    // The token may have been revoked between the gate and the entry in waits_, which end_revoked() reads.
-    if (!is_ending_ && is_current(found->second.call->principal)) return;
-    ended = std::move(found->second);
-    waits_.erase(found);
-  }
-  end_wait(ended);
-}
-
-// The worker is gone. If its claim is under way, deliver() is still called and notices that.
-void Api::forget(WaitId id, Claimer::Ticket ticket) {
-  if (parts_.claimer.forget(ticket) == Claimer::Forgotten::kIsUnderWay) return;
-  const std::lock_guard lock(mutex_);
-  waits_.erase(id);
-}
-
-// Called by the claimer. False if the worker is gone: the claimer gives the tasks back.
-bool Api::deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
-                  Result<std::vector<LeasedTask>> given) {
-  {
-    const std::lock_guard lock(mutex_);
-    waits_.erase(id);
-  }
-  if (call->responder.is_gone()) return false;
-  if (!is_current(call->principal)) {
-    refuse(*call, wish, given);
+// False if nobody gets the tasks. The claimer releases them then, but not those under a token that the worker may
+// repeat; if its access was revoked, nobody will come for them, so they are released as well.
+bool Api::deliver(const Call& call, const std::optional<ClaimWish>& wish, Claimer::Answer answer, const Reply& reply) {
+  if (call.responder.is_gone()) return false;
+  if (!is_current(call.principal)) {
+    if (wish && wish->once && answer.tasks.ok()) release(*wish, releases_of(wish->owner, *answer.tasks), kRevoked);
+    call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
     return false;
   }
-  if (!given.ok()) {
-    call->fail(given.error());
-    return true;
-  }
-  return call->run([&] { answer_claim(call, wish, std::move(*given)); });
+  return call.run([&] { reply(std::move(answer)); });
 }
 
-void Api::answer_claim(const std::shared_ptr<Call>& call, const ClaimWish& wish, std::vector<LeasedTask> given) {
-  if (wish.once) {
-    return deliver_once(*call, std::move(given));
-  }
-  const std::vector<LeasedTask> surplus = take_surplus(given);
-  release(wish, releases_of(wish.owner, surplus), "they exceed the size of one answer");
-  call->answer({.body = leased_tasks_json(given)},
-               [this, wish, releases = releases_of(wish.owner, given)](bool was_sent) {
-                 if (!was_sent) release(wish, releases, "the worker could not receive them");
-               });
-}
-
-// Releases nothing, neither tasks that do not fit nor those that could not be sent: the worker may have repeated the
-// claim at another node with its token, and received them there. The token may hold tasks of queues that this caller's
-// own access token does not cover; those are left out.
-void Api::deliver_once(Call& call, std::vector<LeasedTask> held) {
-  std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
-  const std::vector<LeasedTask> rest = take_surplus(held);
-  call.answer(200, leased_tasks_json(held, rest));
-}
-
-// The tasks were never started, so releasing them costs no try. If the release fails as well, the leases expire.
 void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason) {
   if (releases.empty()) return;
   parts_.log.info("leased tasks are released",
@@ -299,57 +244,8 @@ void Api::release(const ClaimWish& wish, std::vector<Settlement> releases, std::
   parts_.combiner.settle(std::move(releases), [](const auto&) {});
 }
 
-// The token was revoked while the claim was under way. The claimer releases what it leased, but not under a token that
-// the worker may repeat (see Claimer): here nobody will come for the tasks, so they are released as well.
-void Api::refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given) {
-  if (wish.once && given.ok()) release(wish, releases_of(wish.owner, *given), kRevoked);
-  call.fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
-}
-
-// For a revoked caller, too, what a claim without an answer may have leased under a token of the worker is left to expire.
-void Api::end_wait(const Wait& wait) {
-  const auto forgotten = parts_.claimer.forget(wait.ticket);
-  if (forgotten != Claimer::Forgotten::kIsUnderWay && !is_current(wait.call->principal)) {
-    return wait.call->fail(Error{ErrorCode::kUnauthenticated, std::string(kRevoked)});
-  }
-  switch (forgotten) {
-    case Claimer::Forgotten::kHeldNothing:
-      return wait.call->answer(200, leased_tasks_json({}));
-    case Claimer::Forgotten::kMayHoldTasks:
-      return wait.call->fail(
-          Error{ErrorCode::kUnavailable,
-                "this node is stopping, and the outcome of the claim is unknown: repeat it at another node with the "
-                "same token"});
-    case Claimer::Forgotten::kIsUnderWay:
-      return;  // deliver() answers it soon
-  }
-}
-
-void Api::end_waits() {
-  std::vector<Wait> ended;
-  {
-    const std::lock_guard lock(mutex_);
-    is_ending_ = true;
-    std::erase_if(waits_, [&](auto& entry) {
-      if (entry.second.ticket == 0) return false;  // set_ticket() ends it
-      ended.push_back(std::move(entry.second));
-      return true;
-    });
-  }
-  for (const Wait& wait : ended) end_wait(wait);
-}
-
 void Api::end_revoked() {
-  std::vector<Wait> ended;
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(waits_, [&](auto& entry) {
-      if (entry.second.ticket == 0 || is_current(entry.second.call->principal)) return false;  // set_ticket() checks
-      ended.push_back(std::move(entry.second));
-      return true;
-    });
-  }
-  for (const Wait& wait : ended) end_wait(wait);
+  parts_.claimer.end_revoked();
   parts_.events.wake_all();
 }
 

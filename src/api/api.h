@@ -3,9 +3,8 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "api/access/caller_shares.h"
 #include "api/access/gate.h"
 #include "api/access/guess_limit.h"
-#include "api/json/bodies.h"
 #include "api/read_pool.h"
 #include "api/readiness.h"
 #include "api/request_meter.h"
@@ -24,6 +22,7 @@
 #include "base/random.h"
 #include "base/uuid.h"
 #include "engine/claims/claimer.h"
+#include "engine/relay/delay_queues.h"
 #include "engine/slots/dispatcher.h"
 #include "http/limits/admission.h"
 #include "observe/event_ring.h"
@@ -31,6 +30,7 @@
 #include "observe/queue_gauges.h"
 #include "store/cluster_store.h"
 #include "store/combiner.h"
+#include "store/message_store.h"
 #include "store/queue_store.h"
 #include "store/schedule_store.h"
 #include "store/task_store.h"
@@ -57,6 +57,8 @@ struct ApiParts {
   std::function<DispatcherStatus()> scheduler_status = {};  // null: a node without slots
   std::function<Result<void>()> readiness = {};             // beside the store's check; null: always ready
   GateParts gate = {};
+  MessageStore* messages = nullptr;     // with delay_queues
+  DelayQueues* delay_queues = nullptr;  // null: none is configured
 };
 
 struct ApiOptions {
@@ -78,8 +80,8 @@ class Api {
 
   void start();
 
-  // Answers all long polls now, and later claims without waiting.
-  void end_waits();
+  // Answers all long polls now, and later ones without waiting.
+  void end_waits() { parts_.claimer.end_calls(); }
 
   // The tokens have changed: answers the long polls, and ends the streams, of callers whose token was revoked or has
   // other rights now. Tasks that are leased for such a caller in this moment are released. Thread-safe.
@@ -110,30 +112,20 @@ class Api {
   // The same; false, and `work` is not called, if too many reads are waiting.
   [[nodiscard]] bool try_read(const std::shared_ptr<Call>& call, std::function<void()> work);
 
-  // Waits for tasks on behalf of the call, and answers it.
-  void wait_for_tasks(const std::shared_ptr<Call>& call, const ClaimBody& claim);
+  // Passes the call of a worker on to the claimer, where it may wait so long. `reply` answers it, unless its caller is
+  // gone or its token was revoked meanwhile.
+  using Reply = std::function<void(Claimer::Answer)>;
+  void exchange(const std::shared_ptr<Call>& call, Claimer::Call wanted, Duration wait, Reply reply);
+
+  // Tasks that were never started go back, which costs no try. If the release fails as well, the leases expire.
+  void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
 
  private:
-  struct Wait {
-    std::shared_ptr<Call> call;
-    Claimer::Ticket ticket = 0;  // 0 until it is known
-    std::shared_ptr<void> seat;  // in the share of the caller
-  };
-  using WaitId = std::uint64_t;
-
   static GateParts gate_parts(const ApiParts& parts, GuessLimit& guesses);
   void audit(const Call& call, int status);
   void log_refusal(const Call& call, int status, std::string_view reason);
   void log_failure(const Call& call, int status, std::string_view reason);
-  bool deliver(WaitId id, const std::shared_ptr<Call>& call, const ClaimWish& wish,
-               Result<std::vector<LeasedTask>> given);
-  void answer_claim(const std::shared_ptr<Call>& call, const ClaimWish& wish, std::vector<LeasedTask> given);
-  static void deliver_once(Call& call, std::vector<LeasedTask> held);
-  void set_ticket(WaitId id, Claimer::Ticket ticket);
-  void forget(WaitId id, Claimer::Ticket ticket);
-  void end_wait(const Wait& wait);
-  void refuse(const Call& call, const ClaimWish& wish, const Result<std::vector<LeasedTask>>& given);
-  void release(const ClaimWish& wish, std::vector<Settlement> releases, std::string_view reason);
+  bool deliver(const Call& call, const std::optional<ClaimWish>& wish, Claimer::Answer answer, const Reply& reply);
 
   const ApiParts parts_;
   GuessLimit guesses_;
@@ -147,11 +139,6 @@ class Api {
   LogRateLimiter failures_{10};       // 500
   LogRateLimiter unavailable_{1};     // 503
   ReadPool pool_;
-
-  std::mutex mutex_;
-  std::map<WaitId, Wait> waits_;  // guarded by mutex_
-  WaitId next_wait_ = 1;          // guarded by mutex_
-  bool is_ending_ = false;        // guarded by mutex_
 };
 
 }  // namespace horae

@@ -13,6 +13,10 @@ using std::literals::operator""s;
 
 class EventStreamTest : public ::testing::Test {
  protected:
+  EventStreamTest() {
+    (void)ring_.join([] {});
+  }  // without a reader, nothing is kept
+
   static TaskId task(std::uint8_t number) {
     TaskId id;
     id.bytes[0] = number;

@@ -14,7 +14,11 @@ constexpr std::array kKinds = {
     ProblemKind{"wrong_state", 409, "The state of the task does not allow this"},
 };
 
+constexpr ProblemKind kFiring{"firing", 409, "A message with this id is being fired"};
+
 }  // namespace
+
+const ProblemKind& message_firing_kind() { return kFiring; }
 
 const ProblemKind& problem_kind(Verdict verdict) {
   HORAE_CHECK(!is_success(verdict), "a success is not a problem");

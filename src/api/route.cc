@@ -70,8 +70,8 @@ std::string methods_of(const std::vector<std::string_view>& path, int words) {
 std::span<const Route> routes() {
   static const std::vector<Route> kAll = [] {
     std::vector<Route> all;
-    for (auto part : {task_routes(), worker_routes(), queue_routes(), schedule_routes(), cluster_routes(),
-                      token_routes(), compat_routes(), node_routes()}) {
+    for (auto part : {task_routes(), worker_routes(), queue_routes(), delay_routes(), schedule_routes(),
+                      cluster_routes(), token_routes(), compat_routes(), node_routes()}) {
       std::ranges::move(part, std::back_inserter(all));
     }
     return all;

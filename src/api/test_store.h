@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/message_store.h"
 #include "store/queue_store.h"
 #include "store/store.h"
 #include "store/task_store.h"
@@ -174,6 +175,50 @@ class GatedTokens final : public TokenStore {
   StoreGate& gate_;
 };
 
+class GatedMessages final : public MessageStore {
+ public:
+  GatedMessages(MessageStore& store, StoreGate& gate) : store_(store), gate_(gate) {}
+
+  Result<EnqueueOutcome> enqueue(const EnqueueWish& wish) override {
+    return gate_.pass([&] { return store_.enqueue(wish); });
+  }
+  Result<TurnOutcome> turn(const TurnWish& wish) override {
+    return gate_.pass([&] { return store_.turn(wish); });
+  }
+  Result<HeldPage> held_by(const HeldWish& wish) override {
+    return gate_.pass([&] { return store_.held_by(wish); });
+  }
+  Result<StuckPage> stuck(const StuckWish& wish) override {
+    return gate_.pass([&] { return store_.stuck(wish); });
+  }
+  Result<std::vector<bool>> reset(std::string_view delay_queue, std::span<const Readying> stuck) override {
+    return gate_.pass([&] { return store_.reset(delay_queue, stuck); });
+  }
+  Result<std::vector<std::optional<StoredMessage>>> get(std::string_view delay_queue,
+                                                        std::span<const std::string> ids) override {
+    return gate_.pass([&] { return store_.get(delay_queue, ids); });
+  }
+  Result<std::vector<Verdict>> cancel(std::string_view delay_queue, std::span<const std::string> ids) override {
+    return gate_.pass([&] { return store_.cancel(delay_queue, ids); });
+  }
+  Result<std::vector<Verdict>> move(std::string_view delay_queue, std::span<const MoveWish> wishes) override {
+    return gate_.pass([&] { return store_.move(delay_queue, wishes); });
+  }
+  Result<MessagePage> list(const MessageQuery& query) override {
+    return gate_.pass([&] { return store_.list(query); });
+  }
+  Result<MessageCounts> counts(std::string_view delay_queue, Duration advance, std::size_t most) override {
+    return gate_.pass([&] { return store_.counts(delay_queue, advance, most); });
+  }
+  Result<std::vector<DelayLook>> look(std::span<const std::string> delay_queues) override {
+    return gate_.pass([&] { return store_.look(delay_queues); });
+  }
+
+ private:
+  MessageStore& store_;
+  StoreGate& gate_;
+};
+
 class GatedSchedules final : public ScheduleStore {
  public:
   GatedSchedules(ScheduleStore& store, StoreGate& gate) : store_(store), gate_(gate) {}
@@ -212,7 +257,7 @@ class GatedSchedules final : public ScheduleStore {
   StoreGate& gate_;
 };
 
-// The whole store; calls about messages and the cluster are not gated.
+// The whole store; calls about the cluster are not gated.
 class GatedStore final : public Store {
  public:
   GatedStore(Store& store, StoreGate& gate)
@@ -220,11 +265,12 @@ class GatedStore final : public Store {
         tasks_(store.tasks(), gate),
         queues_(store.queues(), gate),
         schedules_(store.schedules(), gate),
-        tokens_(store.tokens(), gate) {}
+        tokens_(store.tokens(), gate),
+        messages_(store.messages(), gate) {}
 
   TaskStore& tasks() override { return tasks_; }
   QueueStore& queues() override { return queues_; }
-  MessageStore& messages() override { return store_.messages(); }
+  MessageStore& messages() override { return messages_; }
   ScheduleStore& schedules() override { return schedules_; }
   TokenStore& tokens() override { return tokens_; }
   ClusterStore& cluster() override { return store_.cluster(); }
@@ -236,6 +282,7 @@ class GatedStore final : public Store {
   GatedQueues queues_;
   GatedSchedules schedules_;
   GatedTokens tokens_;
+  GatedMessages messages_;
 };
 
 }  // namespace horae::testing

@@ -14,9 +14,9 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
     : store_(open_sqlite_store(std::string(kSqliteMemory), store_clock_).value()),
       gated_(*store_, gate_),
       observed_(gated_, clock_),
-      claimer_(
-          observed_.store().tasks(), Logger(said_, clock_), [this] { wake(); }, {}, metrics()),
       combiner_(observed_.store().tasks(), combiner),
+      claimer_(
+          combiner_, observed_.store().tasks(), Logger(said_, clock_), [this] { wake(); }, {}, metrics()),
       api_(
           {
               .combiner = combiner_,
@@ -37,6 +37,8 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
               .gate = {.find_token = [this](std::string_view) { return caller_; },
                        .throttle = [this](const std::string&) { return throttle_; },
                        .is_current = [this](const Principal&) { return !is_revoked_; }},
+              .messages = &observed_.store().messages(),
+              .delay_queues = &delay_queues_,
           },
           options),
       server_([this](HttpRequest request, const Responder& responder) { api_.handle(std::move(request), responder); },
@@ -57,8 +59,7 @@ ApiWorld::ApiWorld(ApiOptions options, CombinerOptions combiner, HttpLimits limi
 // As Engine does.
 void ApiWorld::on_changes(std::span<const Change> changes) {
   const WakeUps wake_ups = wake_ups_of(changes);
-  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
-  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
+  claimer_.on_wake_ups(wake_ups);
   if (wake_ups.scheduled) ++changed_.scheduled;
   if (wake_ups.cancelled) ++changed_.cancelled;
   if (wake_ups.control) ++changed_.control;
@@ -80,9 +81,11 @@ void ApiWorld::stop() {
   client_.reset();
   server_->stop(std::chrono::minutes(1));
   api_.stop();
-  combiner_.stop();
+  claimer_.drain();
+  while (claimer_.is_busy()) std::this_thread::yield();
   wakes_.close();
   claimer_thread_.join();
+  combiner_.stop();
 }
 
 TestResponse ApiWorld::call(std::string_view method, std::string_view target, std::string_view body,
@@ -126,7 +129,7 @@ void ApiWorld::wait_for_waiting(std::size_t count) {
       const std::lock_guard lock(pass_mutex_);
       if (claimer_.waiting() == count) {
         run_claimer();
-        if (claimer_.waiting() == count) return;
+        if (claimer_.waiting() == count && !claimer_.is_busy()) return;
       }
     }
     std::this_thread::yield();

@@ -23,6 +23,30 @@
 
 namespace horae::testing {
 
+// The delay queues "orders", "payments" and "mail.in", without a relay behind them. `puts` counts the calls of on_put().
+class TestDelayQueues final : public DelayQueues {
+ public:
+  std::vector<RelayStatus> status() const override { return {of("payments"), of("orders"), of("mail.in")}; }
+  std::optional<RelayStatus> status(std::string_view queue) const override {
+    if (queue != "orders" && queue != "payments" && queue != "mail.in") return std::nullopt;
+    return of(queue);
+  }
+  void on_put(std::string_view /*queue*/) override { ++puts; }
+
+  std::atomic<int> puts = 0;
+
+ private:
+  static RelayStatus of(std::string_view queue) {
+    RelayStatus status;
+    status.queue = queue;
+    status.fired = 3;
+    status.bad = {{"no_id", 2}};
+    status.lateness_p50 = std::chrono::milliseconds(2);
+    status.output.problem = "topic orders.out does not exist";
+    return status;
+  }
+};
+
 class ApiWorld final : private ChangeObserver {
  public:
   explicit ApiWorld(ApiOptions options = {}, CombinerOptions combiner = {}, HttpLimits limits = {});
@@ -83,6 +107,8 @@ class ApiWorld final : private ChangeObserver {
   // Takes the rights of all callers away that were admitted before; the API notices it with end_revoked().
   void revoke() { is_revoked_ = true; }
 
+  TestDelayQueues& delay_queues() { return delay_queues_; }
+
   StoreGate& gate() { return gate_; }
   Store& store() { return *store_; }
   EventRing& events() { return observed_.events(); }
@@ -109,14 +135,15 @@ class ApiWorld final : private ChangeObserver {
   std::optional<Duration> throttle_;
   std::atomic<bool> is_revoked_ = false;
   DispatcherStatus status_;
+  TestDelayQueues delay_queues_;
   std::unique_ptr<Store> store_;
   StoreGate gate_;
   GatedStore gated_;
   Observation observed_;
   BoundedQueue<bool> wakes_{1};
   std::mutex pass_mutex_;  // held while the claimer runs
-  Claimer claimer_;
   Combiner combiner_;
+  Claimer claimer_;
   Api api_;
   TestServer server_;
   std::thread claimer_thread_;

@@ -53,6 +53,10 @@ class Reading {
  public:
   void file(const std::vector<FileEntry>& entries) {
     for (const FileEntry& entry : entries) {
+      if (DelayReading::has(entry.key)) {
+        note(delay_.take(entry));
+        continue;
+      }
       const Setting* setting = find_setting(entry.key);
       if (setting == nullptr) {
         const Setting* nearest = nearest_setting(entry.key);
@@ -70,6 +74,10 @@ class Reading {
   void environment(const std::map<std::string, std::string>& variables) {
     for (const auto& [name, value] : variables) {
       if (!name.starts_with(kPrefix) || is_of_the_command_line(name)) continue;
+      if (DelayReading::is_variable(name)) {
+        note(delay_.take_variable(name, value));
+        continue;
+      }
       const auto setting = std::ranges::find(settings(), name, environment_of);
       if (setting == settings().end()) {
         const Setting* nearest = nearest_setting(std::string_view(name).substr(kPrefix.size()));
@@ -88,9 +96,12 @@ class Reading {
     }
   }
 
-  Result<Config> result() const {
-    if (!faults_.empty()) return Error{ErrorCode::kMalformed, faults_};
+  Result<Config> result() {
     Config config = config_;
+    std::vector<std::string> faults;
+    config.delay = delay_.finish(faults);
+    for (const std::string& fault : faults) note(fault);
+    if (!faults_.empty()) return Error{ErrorCode::kMalformed, faults_};
     if (auto checked = check_exposure(config.http); !checked.ok()) return checked.error();
     if (auto checked = check_limits(config.http.limits); !checked.ok()) return checked.error();
     if (!said_.contains("store")) config.store = "sqlite:" + config.data + "/horae.db";
@@ -112,10 +123,13 @@ class Reading {
                      quote(without_password(join_items(saying.items))), read.error().message, setting.allowed));
   }
 
-  void note(const std::string& fault) { faults_ += (faults_.empty() ? "" : "\n") + fault; }
+  void note(const std::string& fault) {
+    if (!fault.empty()) faults_ += (faults_.empty() ? "" : "\n") + fault;
+  }
 
   const Config defaults_{};
   Config config_;
+  DelayReading delay_;
   std::set<std::string> said_;
   std::string faults_;
 };

@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "agent/agent.h"
 #include "api/access/rate_limit.h"
 #include "api/api.h"
+#include "app/delay_config.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -20,7 +22,7 @@
 namespace horae {
 
 // The options of all parts of a node; their defaults are declared with the parts. The table in app/settings.cc defines
-// the keys, the values that each allows and what it sets.
+// the keys, the values that each allows and what it sets; for delay queues it is the one in app/delay_config.cc.
 struct Config {
   std::string data = "horae-data";            // a folder
   std::string store = {};                     // a URL; after loading never empty: sqlite:DATA/horae.db by default
@@ -34,6 +36,8 @@ struct Config {
   CombinerOptions combiner = {};
   EngineOptions engine = {};
   PostgresStoreOptions postgres = {};
+  DelayConfig delay = {};
+  agent::AgentOptions agent = {};  // of `horae agent run`, which uses `log` too, and nothing else
 };
 
 // The sources of values, each overriding the one before: the defaults, the file, the environment, the flags. A value is

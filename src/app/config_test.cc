@@ -268,6 +268,7 @@ TEST_F(ConfigTest, ReadsBackWhatItPrintsWithEveryValueChanged) {
                      {"http.tls_key", "node.key"},
                      {"http.plaintext_behind_proxy", "true"},
                      {"http.require_token", "true"},
+                     {"agent.stop_on_lost_contact", "true"},
                      {"slots.queues", ""},
                      {"postgres.allow_unsafe", "fsync"}};
   for (const Setting& setting : settings()) {

@@ -69,6 +69,10 @@ std::string seeds_table() {
   for (const Setting& setting : settings()) {
     if (!setting.seeds.empty()) text += fmt::format("| `{}` | {} |\n", setting.key, setting.seeds);
   }
+  text += "| `[kafka]` | Chronos: Kafka connection settings |\n";
+  for (const DelaySetting& setting : delay_settings()) {
+    if (!setting.seeds.empty()) text += fmt::format("| `delay.NAME.{}` | {} |\n", setting.key, setting.seeds);
+  }
   return text;
 }
 
@@ -117,7 +121,6 @@ What has no setting here, and why:
 | Scylla: `retention_period` | of each queue: `horae queue set QUEUE --retention 24h` (7 days by default) |
 | SHIELD: levels | priorities 0 to 255 of the tasks; level = 255 - priority |
 | master/slave: `SLAVE_COL_NAME`, `TASK_COL_NAME` | the layout of the store belongs to Horae |
-| Chronos: topics, timing advance, hold time, poll and failure detection interval | come with the delay queue |
 )";
 
 }  // namespace
@@ -135,12 +138,12 @@ std::string print_config(const Config& config) {
     text += comment(fmt::format("{} Allowed: {}.", setting.help, setting.allowed));
     text += fmt::format("{} = {}\n", name_of(setting), to_toml(setting.kind, setting.write(config)));
   }
-  return text;
+  return text + print_delay_config(config.delay);
 }
 
 std::string configuration_document() {
   std::string text(kBeginning);
-  text += settings_table();
+  text += settings_table() + delay_config_document();
   text += "\n## Flags and variables\n\n" + names_table();
   text += std::string(kSeeds) + seeds_table() + std::string(kEnd);
   return text;

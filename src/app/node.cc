@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "app/access.h"
+#include "app/node_delays.h"
 #include "base/random.h"
 #include "base/uuid.h"
 #include "base/waker.h"
@@ -26,6 +27,7 @@ class Node::Parts {
         access_(observed_.store().tokens(), clock, config.rate_limit, log, config.max_queues_of_token),
         combiner_(observed_.store().tasks(), config.combiner),
         engine_(observed_.store(), combiner_, clock, random_, owner, log, config.engine, observed_.metrics()),
+        delays_(observed_.store().messages(), clock, random_, config.delay, owner, log, observed_.metrics()),
         api_(api_parts(clock, owner, log), with_gate(config)),
         readiness_(clock, log),
         http_(config.http),
@@ -49,6 +51,7 @@ class Node::Parts {
     if (auto allowed = access_.start(http_, requires_token_); !allowed.ok()) return allowed;
     combiner_.start();
     engine_.start();
+    delays_.start();
     api_.start();
     (void)api_.readiness().run_once(clock_.now());
     readiness_.start();
@@ -66,9 +69,10 @@ class Node::Parts {
     server_.stop(grace_);
     readiness_.stop();
     api_.stop();
+    const bool is_fired = delays_.stop(grace_);
     const bool is_clean = engine_.stop(grace_);
     combiner_.stop();
-    return is_clean;
+    return is_clean && is_fired;
   }
 
   Store& store() { return observed_.store(); }
@@ -92,7 +96,9 @@ class Node::Parts {
             .log = log,
             .scheduler_status = [this] { return engine_.status(); },
             .readiness = [this] { return observed_.store().check_writes(); },
-            .gate = access_.gate()};
+            .gate = access_.gate(),
+            .messages = &store().messages(),
+            .delay_queues = &delays_.relays()};
   }
 
   PeerLink peer_link() {
@@ -133,6 +139,7 @@ class Node::Parts {
   NodeAccess access_;
   Combiner combiner_;
   Engine engine_;
+  NodeDelays delays_;
   Api api_;
   Waker readiness_waker_;
   Runner readiness_;

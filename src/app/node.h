@@ -13,7 +13,7 @@
 
 namespace horae {
 
-// Order of start: combiner, engine, API, and the server last, so that no request arrives before it can be served. Order
+// Order of start: combiner, engine, delay queues, API, and the server last, so that no request arrives before it can be served. Order
 // of stop: long polls are answered, no new request is accepted, and accepted ones are answered; then the engine
 // releases its tasks; the combiner ends last, because both use it until then.
 //

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "app/agent_settings.h"
 #include "app/nearest.h"
 #include "app/open_store.h"
 #include "app/setting_kinds.h"
@@ -265,7 +266,7 @@ std::vector<Setting> store_settings() {
 
 std::vector<Setting> make_settings() {
   std::vector<Setting> all = node_settings();
-  for (auto part : {http_settings(), caller_settings(), slot_settings(), store_settings()})
+  for (auto part : {http_settings(), caller_settings(), slot_settings(), store_settings(), agent_settings()})
     std::ranges::move(part, std::back_inserter(all));
   return all;
 }

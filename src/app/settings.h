@@ -8,13 +8,10 @@
 #include <vector>
 
 #include "app/config.h"
+#include "app/file_entry.h"
 #include "base/result.h"
 
 namespace horae {
-
-// How a value is written in TOML. In the environment and in flags it is the same without quotes, and the items of a
-// list have commas between them.
-enum class SettingKind { kText, kDuration, kNumber, kBool, kList };
 
 struct Setting {
   std::string key;      // "slots.count": table and name in TOML; keys without a dot come before all tables

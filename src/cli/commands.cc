@@ -80,9 +80,11 @@ int report_misuse(const Context& context, std::string_view command, const Error&
 void add_all_commands(CLI::App& app, Context& context) {
   describe(app);
   add_serve_command(app, context);
+  add_agent_commands(app, context);
   add_migrate_command(app, context);
   add_task_commands(app, context);
   add_queue_commands(app, context);
+  add_delay_commands(app, context);
   add_schedule_commands(app, context);
   add_scheduler_commands(app, context);
   add_node_commands(app, context);

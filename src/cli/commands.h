@@ -37,9 +37,11 @@ struct Context {
 
 // Each function adds the commands of one noun to `app`. `context` must outlive `app`.
 void add_serve_command(CLI::App& app, Context& context);
+void add_agent_commands(CLI::App& app, Context& context);
 void add_migrate_command(CLI::App& app, Context& context);
 void add_task_commands(CLI::App& app, Context& context);
 void add_queue_commands(CLI::App& app, Context& context);
+void add_delay_commands(CLI::App& app, Context& context);
 void add_schedule_commands(CLI::App& app, Context& context);
 void add_scheduler_commands(CLI::App& app, Context& context);
 void add_node_commands(CLI::App& app, Context& context);

@@ -41,7 +41,9 @@ void add_config_flags(CLI::App& command, ConfigFlags& flags, const std::vector<s
           "Configuration file in TOML (default: HORAE_CONFIG, else horae.toml in the current folder, if it exists)")
       ->type_name("FILE");
   for (const Setting& setting : settings()) {
-    if (keys.empty() || std::ranges::find(keys, setting.key) != keys.end()) add_flag(command, flags, setting);
+    const bool is_wanted =
+        keys.empty() ? !setting.key.starts_with(kAgentKeys) : std::ranges::find(keys, setting.key) != keys.end();
+    if (is_wanted) add_flag(command, flags, setting);
   }
 }
 

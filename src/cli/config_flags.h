@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/config.h"
@@ -17,7 +18,10 @@ struct ConfigFlags {
   std::map<std::string, std::string> values;  // by key
 };
 
-// Adds --config and a flag for each setting, or only for the settings in `keys`. `flags` must outlive the command.
+// The settings of an agent; all others are a node's.
+inline constexpr std::string_view kAgentKeys = "agent.";
+
+// Adds --config and a flag for each setting of a node, or only for the settings in `keys`. `flags` must outlive the command.
 void add_config_flags(CLI::App& command, ConfigFlags& flags, const std::vector<std::string>& keys = {});
 
 // The configuration from flags, environment and file, in this order of precedence.

@@ -29,7 +29,7 @@ Engine::Engine(Store& store, Combiner& combiner, const Clock& clock, Random& ran
       sleeps_([this] { wakers_.sleepers.wake(); }),
       executors_({{"sleep", &sleeps_}}),
       claimer_(
-          store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
+          combiner, store.tasks(), log, [this] { wakers_.claimer.wake(); }, options.claimer, meter),
       upkeep_({.tasks = store.tasks(),
                .ids = ids_,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
@@ -137,14 +137,13 @@ void Engine::on_changes(std::span<const Change> changes) {
 }
 
 void Engine::wake(const WakeUps& wake_ups) {
-  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  claimer_.on_wake_ups(wake_ups);
   if (wake_ups.scheduled) {
     wakers_.promoter.wake();
     wakers_.schedules.wake();
   }
   if (wake_ups.cancelled) wakers_.heartbeats.wake();
   if (wake_ups.control) dispatcher_.on_closed();
-  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
 }
 
 // ---- Other nodes ----

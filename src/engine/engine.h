@@ -64,8 +64,8 @@ struct EngineListeners {
 // start() and stop() from one thread; everything else is thread-safe.
 class Engine final : public ChangeObserver {
  public:
-  // All references must outlive the engine; the combiner, which shares its commits with the node's own slots, is stopped
-  // before the engine is destroyed. `owner` names this start of the node: QueueStore::new_worker_id(). What
+  // All references must outlive the engine; the combiner, through which workers and the node's own slots
+  // settle and claim, is started before start(), and stopped before the engine is destroyed. `owner` names this start of the node: QueueStore::new_worker_id(). What
   // changes in `store` must be reported to on_changes().
   Engine(Store& store, Combiner& combiner, const Clock& clock, Random& random, const std::string& owner,
          const Logger& log, const EngineOptions& options = {}, Meter& meter = no_meter());

@@ -5,18 +5,35 @@
 namespace horae {
 namespace {
 
+template <typename Texts>
+void add_once(Texts& texts, std::string_view text) {
+  if (std::ranges::find(texts, text) == texts.end()) texts.emplace_back(text);
+}
+
 void add_ready(WakeUps& wake_ups, std::string_view queue) {
   if (queue.empty()) {
     wake_ups.ready_anywhere = true;
-  } else if (std::ranges::find(wake_ups.ready, queue) == wake_ups.ready.end()) {
-    wake_ups.ready.emplace_back(queue);
+  } else {
+    add_once(wake_ups.ready, queue);
+  }
+}
+
+void add_counted(WakeUps& wake_ups, std::string_view queue, std::size_t count) {
+  if (queue.empty() || count == 0) return add_ready(wake_ups, queue);
+  const auto same = std::ranges::find(wake_ups.counted, queue, &ReadyTasks::queue);
+  if (same != wake_ups.counted.end()) {
+    same->count += count;
+  } else {
+    wake_ups.counted.push_back({.queue = std::string(queue), .count = count});
   }
 }
 
 void add_tasks(WakeUps& wake_ups, const Change& change) {
-  if (change.state == State::kReady) add_ready(wake_ups, change.queue);
+  if (change.state == State::kReady) add_counted(wake_ups, change.queue, change.count);
   if (change.state == State::kScheduled) wake_ups.scheduled = true;
-  if (change.event == Event::kCancel) wake_ups.cancelled = true;
+  if (change.event != Event::kCancel) return;
+  wake_ups.cancelled = true;
+  if (!change.owner.empty()) add_once(wake_ups.cancelled_owners, change.owner);
 }
 
 }  // namespace

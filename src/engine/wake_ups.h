@@ -1,6 +1,7 @@
 // Which loops have work after a change.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,12 +10,21 @@
 
 namespace horae {
 
+struct ReadyTasks {
+  std::string queue;
+  std::size_t count = 0;
+
+  friend bool operator==(const ReadyTasks&, const ReadyTasks&) = default;
+};
+
 struct WakeUps {
-  std::vector<std::string> ready;  // queues that got ready tasks or give tasks again, without repetition
-  bool ready_anywhere = false;     // the same, in queues that the change does not name
-  bool scheduled = false;          // tasks, or schedules, wait for their time
-  bool cancelled = false;          // tasks were cancelled that may run on some node
-  bool control = false;            // a queue was paused or resumed, or the scheduler stopped or started
+  std::vector<ReadyTasks> counted;            // queues that got so many ready tasks, without repetition
+  std::vector<std::string> ready;             // that got an unknown number, or give tasks again, without repetition
+  bool ready_anywhere = false;                // the same, in queues that the change does not name
+  bool scheduled = false;                     // tasks, or schedules, wait for their time
+  bool cancelled = false;                     // tasks were cancelled that may run on some node
+  std::vector<std::string> cancelled_owners;  // owners of running tasks that were cancelled, without repetition
+  bool control = false;                       // a queue was paused or resumed, or the scheduler stopped or started
 
   friend bool operator==(const WakeUps&, const WakeUps&) = default;
 };

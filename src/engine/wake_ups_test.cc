@@ -11,12 +11,12 @@ using Kind = Change::Kind;
 
 WakeUps of(const Change& change) { return wake_ups_of(std::span(&change, 1)); }
 
-TEST(WakeUps, NameEachQueueWithReadyTasksOnce) {
+TEST(WakeUps, CountTheReadyTasksOfEachQueue) {
   const std::array<Change, 4> changes = {{{.event = Event::kSubmit, .queue = "mail", .state = State::kReady},
                                           {.event = Event::kSubmit, .queue = "work", .state = State::kReady},
                                           {.event = Event::kExpire, .queue = "mail", .state = State::kReady},
                                           {.event = Event::kExpire, .queue = "gone", .state = State::kAborted}}};
-  EXPECT_EQ(wake_ups_of(changes), (WakeUps{.ready = {"mail", "work"}}));
+  EXPECT_EQ(wake_ups_of(changes), (WakeUps{.counted = {{"mail", 2}, {"work", 1}}}));
 }
 
 TEST(WakeUps, ReachEveryQueueWhenTheQueueIsUnknown) {
@@ -25,10 +25,12 @@ TEST(WakeUps, ReachEveryQueueWhenTheQueueIsUnknown) {
 
 TEST(WakeUps, FollowRepeatedCallsWhoseFirstAnswerMayHaveBeenLost) {
   EXPECT_EQ(of({.event = Event::kSubmit, .queue = "mail", .state = State::kReady, .is_new = false}),
-            (WakeUps{.ready = {"mail"}}));
+            (WakeUps{.counted = {{"mail", 1}}}));
 }
 
 TEST(WakeUps, FollowPromotedTasks) {
+  EXPECT_EQ(of({.kind = Kind::kTasks, .event = Event::kPromote, .queue = "mail", .state = State::kReady, .count = 3}),
+            (WakeUps{.counted = {{"mail", 3}}}));
   EXPECT_EQ(of({.kind = Kind::kTasks, .event = Event::kPromote, .queue = "mail", .state = State::kReady, .count = 0}),
             (WakeUps{.ready = {"mail"}}));
 }
@@ -36,6 +38,13 @@ TEST(WakeUps, FollowPromotedTasks) {
 TEST(WakeUps, FollowScheduledAndCancelledTasks) {
   EXPECT_EQ(of({.event = Event::kAbort, .state = State::kScheduled}), (WakeUps{.scheduled = true}));
   EXPECT_EQ(of({.event = Event::kCancel, .state = State::kCancelled}), (WakeUps{.cancelled = true}));
+}
+
+TEST(WakeUps, NameTheOwnersOfCancelledTasksOnce) {
+  const std::array<Change, 3> changes = {{{.event = Event::kCancel, .owner = "worker-1", .state = State::kCancelled},
+                                          {.event = Event::kCancel, .owner = "worker-1", .state = State::kCancelled},
+                                          {.event = Event::kCancel, .owner = "worker-2", .state = State::kCancelled}}};
+  EXPECT_EQ(wake_ups_of(changes), (WakeUps{.cancelled = true, .cancelled_owners = {"worker-1", "worker-2"}}));
 }
 
 TEST(WakeUps, AreNotNeededForTasksThatRunOrEnd) {

@@ -14,6 +14,7 @@ void EventRing::add(std::span<const LiveEvent> events) {
   if (events.empty()) return;
   {
     const std::lock_guard lock(mutex_);
+    if (!is_kept()) return count(events.size());
     make_room();
     for (const LiveEvent& event : events) {
       LiveEvent& kept = next_place();
@@ -28,6 +29,7 @@ void EventRing::add(std::span<const Change> changes) {
   if (std::ranges::none_of(changes, is_live_event)) return;
   {
     const std::lock_guard lock(mutex_);
+    if (!is_kept()) return skip(changes);
     make_room();
     for (const Change& change : changes) {
       if (!is_live_event(change)) continue;
@@ -37,6 +39,24 @@ void EventRing::add(std::span<const Change> changes) {
     }
   }
   wake_readers();
+}
+
+// Only the queues of the tasks are kept, for the events that follow.
+void EventRing::skip(std::span<const Change> changes) {
+  make_room();
+  std::size_t events = 0;
+  for (const Change& change : changes) {
+    if (!is_live_event(change)) continue;
+    ++events;
+    if (!change.queue.empty()) remember_queue(change.task, change.queue);
+  }
+  count(events);
+}
+
+// Events that nobody may read.
+void EventRing::count(std::size_t events) {
+  newest_ += events;
+  lost_up_to_ = newest_;
 }
 
 void EventRing::lose() {
@@ -81,7 +101,8 @@ EventRing::ReaderId EventRing::join(std::function<void()> wake) {
 
 void EventRing::leave(ReaderId reader) {
   const std::lock_guard lock(mutex_);
-  wakes_.erase(reader);
+  const bool was_there = wakes_.erase(reader) > 0;
+  if (was_there && wakes_.empty()) keep_until_ = newest_ + capacity_;
 }
 
 std::size_t EventRing::readers() const {
@@ -97,12 +118,19 @@ void EventRing::make_room() {
 }
 
 void EventRing::remember_queue(LiveEvent& event) {
-  KnownQueue& known = known_[std::hash<TaskId>()(event.task) % known_.size()];
-  if (!event.queue.empty()) {
-    known = {.task = event.task, .queue = event.queue};
-  } else if (known.task == event.task) {
-    event.queue = known.queue;
-  }
+  if (!event.queue.empty()) return remember_queue(event.task, event.queue);
+  const KnownQueue& known = place_of(event.task);
+  if (known.task == event.task) event.queue = known.queue;
+}
+
+void EventRing::remember_queue(const TaskId& task, std::string_view queue) {
+  KnownQueue& known = place_of(task);
+  known.task = task;
+  known.queue = queue;
+}
+
+EventRing::KnownQueue& EventRing::place_of(const TaskId& task) {
+  return known_[std::hash<TaskId>()(task) % known_.size()];
 }
 
 void EventRing::wake_readers() const {

@@ -18,12 +18,15 @@ namespace horae {
 // Events are numbered from 1 on. Readers pull, each at its own pace; what a slow reader has missed is gone, and its
 // next read says so. Nothing is kept for a reader.
 //
+// Without readers, events are counted and not kept: a reader that resumes then has missed them. After the last reader has left,
+// they are kept as long as it may resume, which is until the ring would have overwritten what it saw last.
+//
 // Thread-safe.
 class EventRing {
  public:
   explicit EventRing(std::size_t capacity = 1 << 16) : capacity_(capacity) {}
 
-  // Keeps the events, or those of the changes that are events. An event without a queue gets the queue of an earlier
+  // Keeps the events, or those of the changes that are events, if anybody may read them. An event without a queue gets the queue of an earlier
   // event of the same task, if that is remembered.
   void add(std::span<const LiveEvent> events);
   void add(std::span<const Change> changes);
@@ -61,6 +64,10 @@ class EventRing {
  private:
   // With mutex_ held.
   void make_room();
+  bool is_kept() const { return !wakes_.empty() || newest_ < keep_until_; }
+  void skip(std::span<const Change> changes);
+  void count(std::size_t events);
+  void remember_queue(const TaskId& task, std::string_view queue);
   LiveEvent& next_place() { return events_[++newest_ % capacity_]; }
   void remember_queue(LiveEvent& event);
 
@@ -73,6 +80,7 @@ class EventRing {
   std::vector<LiveEvent> events_;  // guarded by mutex_; number n is at n % capacity
   std::uint64_t newest_ = 0;       // guarded by mutex_
   std::uint64_t lost_up_to_ = 0;   // guarded by mutex_; readers at this number or before have missed something
+  std::uint64_t keep_until_ = 0;   // guarded by mutex_; events up to this number are kept, with or without readers
   ReaderId next_reader_ = 1;       // guarded by mutex_
   using Wake = std::shared_ptr<const std::function<void()>>;
   std::map<ReaderId, Wake> wakes_;  // guarded by mutex_
@@ -82,7 +90,8 @@ class EventRing {
     TaskId task;
     std::string queue;
   };
-  std::vector<KnownQueue> known_;  // guarded by mutex_
+  KnownQueue& place_of(const TaskId& task);  // with mutex_ held
+  std::vector<KnownQueue> known_;            // guarded by mutex_
 };
 
 }  // namespace horae

@@ -19,6 +19,7 @@ void add(EventRing& ring, const LiveEvent& event) { ring.add(std::span(&event, 1
 
 TEST(EventRing, ReturnsEventsAfterANumber) {
   EventRing ring;
+  (void)ring.join([] {});
   add(ring, event(1, State::kReady));
   add(ring, event(1, State::kRunning));
   const auto read = ring.after(1, 10);
@@ -32,6 +33,7 @@ TEST(EventRing, ReturnsEventsAfterANumber) {
 
 TEST(EventRing, ReturnsConsecutivePieces) {
   EventRing ring;
+  (void)ring.join([] {});
   for (std::uint8_t i = 1; i <= 5; ++i) add(ring, event(i, State::kReady));
   const auto first = ring.after(0, 2);
   EXPECT_THAT(first.events, SizeIs(2));
@@ -42,6 +44,7 @@ TEST(EventRing, ReturnsConsecutivePieces) {
 
 TEST(EventRing, ReportsALossToASlowReader) {
   EventRing ring(4);
+  (void)ring.join([] {});
   for (std::uint8_t i = 1; i <= 6; ++i) add(ring, event(i, State::kReady));
   EXPECT_TRUE(ring.after(1, 10).is_lost);
   const auto kept = ring.after(2, 10);
@@ -52,12 +55,14 @@ TEST(EventRing, ReportsALossToASlowReader) {
 
 TEST(EventRing, ReportsALossForANumberThatWasNeverGiven) {
   EventRing ring;
+  (void)ring.join([] {});
   add(ring, event(1, State::kReady));
   EXPECT_TRUE(ring.after(7, 10).is_lost);
 }
 
 TEST(EventRing, ReportsALossToAllReaders) {
   EventRing ring;
+  (void)ring.join([] {});
   add(ring, event(1, State::kReady));
   ring.lose();
   const auto read = ring.after(1, 10);
@@ -68,6 +73,7 @@ TEST(EventRing, ReportsALossToAllReaders) {
 
 TEST(EventRing, RemembersTheQueueOfATask) {
   EventRing ring;
+  (void)ring.join([] {});
   add(ring, event(1, State::kRunning, "mail"));
   add(ring, event(1, State::kCompleted, ""));
   add(ring, event(2, State::kCompleted, ""));
@@ -78,6 +84,7 @@ TEST(EventRing, RemembersTheQueueOfATask) {
 
 TEST(EventRing, KeepsChangesOfTasksAsEvents) {
   EventRing ring;
+  (void)ring.join([] {});
   const std::vector<Change> changes = {{.event = Event::kSubmit, .queue = "mail", .state = State::kReady},
                                        {.event = Event::kSubmit, .state = State::kReady, .is_new = false},
                                        {.kind = Change::Kind::kTasks, .event = Event::kHeartbeat, .count = 3},
@@ -104,6 +111,41 @@ TEST(EventRing, WakesReadersUntilTheyLeave) {
   add(ring, event(2, State::kReady));
   EXPECT_EQ(woken, 2);
   EXPECT_EQ(ring.readers(), 0U);
+}
+
+TEST(EventRing, KeepsNothingBeforeTheFirstReader) {
+  EventRing ring;
+  const std::vector<Change> changes = {{.task = event(1, State::kReady).task, .queue = "mail", .state = State::kReady}};
+  ring.add(changes);
+  EXPECT_EQ(ring.newest(), 1U);
+  EXPECT_TRUE(ring.after(0, 10).is_lost);
+
+  (void)ring.join([] {});
+  add(ring, event(1, State::kCompleted, ""));
+  const auto read = ring.after(1, 10);
+  ASSERT_THAT(read.events, SizeIs(1));
+  EXPECT_EQ(read.events[0].event.queue, "mail");  // it is remembered all the same
+}
+
+TEST(EventRing, AReaderThatBeginsBetweenTwoEventsMissesNone) {
+  EventRing ring;
+  const std::vector<Change> changes = {{.task = event(1, State::kReady).task, .queue = "mail", .state = State::kReady}};
+  ring.add(changes);
+  const std::uint64_t begun = ring.newest();
+  ring.add(changes);
+  (void)ring.join([] {});
+  EXPECT_TRUE(ring.after(begun, 10).is_lost);
+}
+
+TEST(EventRing, KeepsWhatTheLastReaderMayResume) {
+  EventRing ring(4);
+  const auto reader = ring.join([] {});
+  add(ring, event(1, State::kReady));
+  ring.leave(reader);
+  for (std::uint8_t i = 2; i <= 5; ++i) add(ring, event(i, State::kReady));
+  EXPECT_THAT(ring.after(1, 10).events, SizeIs(4));
+  add(ring, event(6, State::kReady));
+  EXPECT_TRUE(ring.after(1, 10).is_lost);
 }
 
 }  // namespace

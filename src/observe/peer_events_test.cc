@@ -116,6 +116,7 @@ TEST_F(PeerEventsTest, ReportsALossAfterTheClockWasSetBack) {
 
 TEST_F(PeerEventsTest, SendsEventsToPeersOnlyIfTheyWantThem) {
   const std::array<Change, 1> changes = {{{.event = Event::kClaim, .queue = "mail", .state = State::kRunning}}};
+  (void)ring_.join([] {});
   tick();
   events_.on_changes(changes);
   EXPECT_THAT(sent_, IsEmpty());

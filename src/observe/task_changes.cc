@@ -65,6 +65,7 @@ void add_cancelled(Changes& changes, std::span<const CancelWish> wishes, const s
     if (!is_success(outcomes[i].verdict)) continue;
     changes.push_back({.event = Event::kCancel,
                        .task = wishes[i].id,
+                       .owner = outcomes[i].owner ? std::string_view(*outcomes[i].owner) : std::string_view(),
                        .state = State::kCancelled,
                        .is_new = outcomes[i].verdict == Verdict::kAccepted});
   }
@@ -72,10 +73,13 @@ void add_cancelled(Changes& changes, std::span<const CancelWish> wishes, const s
 
 // The store names the queues, and counts the tasks of all of them together.
 void add_promoted(Changes& changes, const PromoteOutcome& outcome) {
-  add_unnamed(changes, Event::kPromote, outcome.promoted);
+  if (outcome.queues.size() != 1) add_unnamed(changes, Event::kPromote, outcome.promoted);
   for (const std::string& queue : outcome.queues) {
-    changes.push_back(
-        {.kind = Change::Kind::kTasks, .event = Event::kPromote, .queue = queue, .state = State::kReady, .count = 0});
+    changes.push_back({.kind = Change::Kind::kTasks,
+                       .event = Event::kPromote,
+                       .queue = queue,
+                       .state = State::kReady,
+                       .count = outcome.queues.size() == 1 ? outcome.promoted : 0});
   }
 }
 

@@ -83,16 +83,20 @@ TEST(TaskChanges, SumUpHeartbeatsWithoutProgress) {
 
 TEST(TaskChanges, NameCancelledAndExpiredTasks) {
   const std::vector<CancelWish> wishes = {{.id = id_of(1), .reason = {}}, {.id = id_of(2), .reason = {}}};
-  const std::vector<CancelOutcome> outcomes = {{.verdict = Verdict::kRepeated, .state = State::kCancelled},
-                                               {.verdict = Verdict::kWrongState, .state = State::kCompleted}};
+  const std::vector<CancelOutcome> outcomes = {
+      {.verdict = Verdict::kRepeated, .state = State::kCancelled, .owner = "worker-1"},
+      {.verdict = Verdict::kWrongState, .state = State::kCompleted}};
   Changes changes;
   add_cancelled(changes, wishes, outcomes);
   const ExpireOutcome expired{.expired = {{.id = id_of(3), .queue = "a", .owner = "w", .state = State::kAborted}}};
   add_expired(changes, expired);
-  EXPECT_THAT(
-      changes,
-      ElementsAre(Change{.event = Event::kCancel, .task = id_of(1), .state = State::kCancelled, .is_new = false},
-                  Change{.event = Event::kExpire, .task = id_of(3), .queue = "a", .state = State::kAborted}));
+  EXPECT_THAT(changes,
+              ElementsAre(Change{.event = Event::kCancel,
+                                 .task = id_of(1),
+                                 .owner = "worker-1",
+                                 .state = State::kCancelled,
+                                 .is_new = false},
+                          Change{.event = Event::kExpire, .task = id_of(3), .queue = "a", .state = State::kAborted}));
 }
 
 TEST(TaskChanges, CountPromotedAndPurgedTasks) {
@@ -102,13 +106,17 @@ TEST(TaskChanges, CountPromotedAndPurgedTasks) {
   EXPECT_THAT(changes, IsEmpty());
   const PromoteOutcome promoted{.promoted = 3, .queues = {"a"}, .next_in = {}};
   add_promoted(changes, promoted);
+  const PromoteOutcome of_two{.promoted = 5, .queues = {"b", "c"}, .next_in = {}};
+  add_promoted(changes, of_two);
   add_purged(changes, {.purged = 2, .more = true});
   using Kind = Change::Kind;
   EXPECT_THAT(
       changes,
       ElementsAre(
-          Change{.kind = Kind::kTasks, .event = Event::kPromote, .count = 3},
-          Change{.kind = Kind::kTasks, .event = Event::kPromote, .queue = "a", .state = State::kReady, .count = 0},
+          Change{.kind = Kind::kTasks, .event = Event::kPromote, .queue = "a", .state = State::kReady, .count = 3},
+          Change{.kind = Kind::kTasks, .event = Event::kPromote, .count = 5},
+          Change{.kind = Kind::kTasks, .event = Event::kPromote, .queue = "b", .state = State::kReady, .count = 0},
+          Change{.kind = Kind::kTasks, .event = Event::kPromote, .queue = "c", .state = State::kReady, .count = 0},
           Change{.kind = Kind::kTasks, .event = Event::kPurge, .count = 2}));
 }
 

@@ -28,6 +28,7 @@ struct Change {
   Event event = Event::kSubmit;
   TaskId task = {};
   std::string_view queue = {};      // empty if the call does not say it
+  std::string_view owner = {};      // of the attempt that a cancel ended; empty if there was none
   std::optional<State> state = {};  // after the call
   std::size_t count = 1;            // of tasks
   bool is_new = true;               // false: the call repeats an earlier one, whose answer may have been lost

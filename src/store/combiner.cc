@@ -10,7 +10,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/mutant.h"
 #include "base/waker.h"
+#include "store/combiner_rules.h"
 
 namespace horae {
 namespace {
@@ -20,34 +22,27 @@ namespace {
 constexpr std::size_t kCrowd = 16;
 constexpr std::chrono::microseconds kMoment(100);
 
-// For items that may always share a batch. A rule says whether the next item of a line joins the batch that is being made;
-// else the batch ends before it.
-struct AnyItems {
-  template <typename Item>
-  bool operator()(const Item& /*item*/) const {
-    return true;
-  }
-};
+// What a combiner would say that does not wait for the store.
+std::vector<SubmitOutcome> made_up(const std::vector<Submission>& submissions) {
+  std::vector<SubmitOutcome> outcomes;
+  for (const Submission& each : submissions) outcomes.push_back({.id = each.id()});
+  return outcomes;
+}
 
-// Ends a batch at the claim that would pass the limit, and lets none pass it by: a large wish would wait for ever.
-class AtMostTasks {
+// Whose round this thread runs, if any.
+thread_local const Combiner* own_combiner = nullptr;
+
+// Marks the time of a round on the thread that runs it, also if the round is unwound by an exception (of a simulator).
+class InRound {
  public:
-  explicit AtMostTasks(std::size_t most) : most_(most) {}
-
-  bool operator()(const ClaimWish& wish) {
-    const auto wanted = static_cast<std::size_t>(std::max(wish.max, 1));
-    if (tasks_ > 0 && tasks_ + wanted > most_) return false;
-    tasks_ += wanted;
-    return true;
-  }
+  explicit InRound(const Combiner* combiner) : outer_(std::exchange(own_combiner, combiner)) {}
+  ~InRound() { own_combiner = outer_; }
+  InRound(const InRound&) = delete;
+  InRound& operator=(const InRound&) = delete;
 
  private:
-  std::size_t most_;
-  std::size_t tasks_ = 0;
+  const Combiner* outer_;
 };
-
-// Which combiner's thread this is, if any.
-thread_local const Combiner* own_combiner = nullptr;
 
 // An answer for which a thread waits.
 template <typename Value>
@@ -86,16 +81,26 @@ Combiner::Combiner(TaskStore& store, CombinerOptions options) : store_(store), o
   HORAE_CHECK(options.max_batch > 0 && options.max_batch <= kMaxBatch, "a batch is one that a store takes");
 }
 
-Combiner::~Combiner() { stop(); }
+Combiner::~Combiner() {
+  if (thread_.joinable()) stop();
+}
 
 void Combiner::start() {
   const std::lock_guard life(life_mutex_);
-  HORAE_CHECK(!thread_.joinable(), "a combiner that runs cannot be started");
-  {
-    const std::lock_guard lock(mutex_);
-    running_ = true;
-  }
+  accept([this] { has_work_.notify_one(); });
   thread_ = std::thread([this] { run(); });
+}
+
+void Combiner::open(std::function<void()> wake) {
+  const std::lock_guard life(life_mutex_);
+  accept(std::move(wake));
+}
+
+void Combiner::accept(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  HORAE_CHECK(!thread_.joinable() && !running_, "a combiner that runs cannot be started");
+  wake_ = std::move(wake);
+  running_ = true;
 }
 
 void Combiner::stop() {
@@ -106,7 +111,9 @@ void Combiner::stop() {
     running_ = false;
   }
   has_work_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  if (thread_.joinable()) return thread_.join();
+  while (run_round()) {
+  }
 }
 
 // ---- Taking calls ----
@@ -162,8 +169,9 @@ void Combiner::enqueue(LineType Lines::*kind, std::vector<typename LineType::val
     return call->done(std::vector<Result<Outcome>>(count, admitted.error()));
   }
   push(kind, std::move(items), call);
+  const std::function<void()> wake = wake_;
   lock.unlock();
-  has_work_.notify_one();
+  wake();
 }
 
 template <typename LineType>
@@ -239,8 +247,9 @@ void Combiner::exchange(std::vector<Settlement> settlements, ClaimWish wish, std
   }
   push(&Lines::settles, std::move(settlements), settle);
   push(&Lines::claims, one(std::move(wish)), claim);
+  const std::function<void()> wake = wake_;
   lock.unlock();
-  has_work_.notify_one();
+  wake();
 }
 
 Result<SubmitOutcome> Combiner::submit(Submission submission) {
@@ -272,14 +281,27 @@ std::vector<Result<ClaimOutcome>> Combiner::claim(std::vector<ClaimWish> wishes)
 // ---- Rounds ----
 
 void Combiner::run() {
-  own_combiner = this;
-  while (wait_for_work()) {
-    if (is_for_exchange()) {
-      exchange();
-    } else {
-      commit_each();
-    }
+  while (wait_for_work()) (void)run_round();
+}
+
+bool Combiner::run_round() {
+  if (waiting_.empty()) begin_round();
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty() && arrived_.empty()) return false;
   }
+  const InRound in_round(this);
+  if (is_for_exchange()) {
+    exchange();
+  } else {
+    commit_each();
+  }
+  return true;
+}
+
+void Combiner::begin_round() {
+  const std::lock_guard lock(mutex_);
+  last_round_ = pending_;
 }
 
 // False once the combiner is stopped and nothing is left to do.
@@ -288,7 +310,6 @@ bool Combiner::wait_for_work() {
   std::unique_lock lock(mutex_);
   has_work_.wait(lock, [this] { return !running_ || !arrived_.empty(); });
   wait_for_the_crowd(lock);
-  last_round_ = pending_;
   return !arrived_.empty();
 }
 
@@ -351,12 +372,20 @@ void Combiner::exchange() {
   auto settles = take_settles();
   auto submits = take_submits();
   auto claims = take_claims();
+  if (HORAE_MUTANT("acknowledged_before_commit")) {
+    auto replies = std::exchange(submits.replies, {});
+    answer<SubmitOutcome>(replies, made_up(submits.items));
+  }
   auto outcome = store_.exchange({.settlements = settles.items, .submissions = submits.items, .wishes = claims.items});
   if (outcome.ok()) {
     answer<SettleOutcome>(settles.replies, std::move(outcome->settled));
     answer<SubmitOutcome>(submits.replies, std::move(outcome->submitted));
     answer<ClaimOutcome>(claims.replies, std::move(outcome->leased));
   } else if (outcome.error().retryable()) {
+    if (HORAE_MUTANT("settlements_lost_with_failed_claim")) {
+      auto replies = std::exchange(settles.replies, {});
+      answer<SettleOutcome>(replies, std::vector(replies.size(), SettleOutcome{.verdict = Verdict::kAccepted}));
+    }
     answer<SettleOutcome>(settles.replies, outcome.error());
     answer<SubmitOutcome>(submits.replies, outcome.error());
     answer<ClaimOutcome>(claims.replies, outcome.error());
@@ -385,6 +414,7 @@ void Combiner::commit(std::span<const Item> items, std::span<Reply<Outcome>> rep
 
 template <typename Outcome>
 void Combiner::answer(std::span<Reply<Outcome>> replies, Result<std::vector<Outcome>> outcomes) {
+  if (replies.empty()) return;
   HORAE_CHECK(!outcomes.ok() || outcomes->size() == replies.size(), "a store answers each item");
   {
     const std::lock_guard lock(mutex_);

@@ -23,6 +23,9 @@ struct CombinerOptions {
   std::size_t max_batch = kMaxBatch;  // items of one store call, and tasks that the claims of one call may lease
 };
 
+// The store locks each token of a wish with `once` for the time of a claim. Bounds the locks of one claim.
+inline constexpr std::size_t kMaxOnceInAClaim = 100;
+
 // What became of the parts of a Combiner::exchange().
 struct Exchanged {
   std::vector<Result<SettleOutcome>> settled;  // one for each settlement, in order
@@ -35,12 +38,12 @@ struct Exchanged {
 // Callers that were answered together often call again together. So after a round of many items the next round waits a
 // moment for those that have not called yet, rather than commit for the first of them alone.
 //
-// One thread runs rounds. A round takes what has arrived, of each kind up to max_batch items in the order of arrival;
-// the rest is for the next round. Settles, submits and claims that wait together share one commit
+// Rounds follow one another, on a thread of the combiner (start()) or driven by its owner (open()). A round takes what
+// has arrived, of each kind up to max_batch items in the order of arrival; the rest is for the next round. Settles, submits and claims that wait together share one commit
 // (TaskStore::exchange()). With cancels, which are rare, each kind has a store call of its own: settles first, because
 // they end what running tasks hold; then submits and cancels; claims last, so that they see the newest tasks and none
 // that was just cancelled. The claims of one round are for at most max_batch tasks together (a single claim always
-// fits), because they are leased in one transaction, which delays all other calls.
+// fits) and have at most kMaxOnceInAClaim tokens, because they are one transaction, which delays all other calls.
 //
 // Answers: each call is answered exactly once, after the store has made it durable, or by an error:
 //   kUnavailable  the store was away, and the outcome is unknown for all items of that store call: repeat with the same
@@ -58,7 +61,7 @@ struct Exchanged {
 // be split over several store calls, and each has its own outcome, in the order of the items.
 //
 // Thread-safe; the destructor must run after all other calls have returned.
-// Callbacks run on the combiner's thread, or before the call returns on the caller's if it is refused at once (not
+// Callbacks run on the thread of the rounds, or before the call returns on the caller's if it is refused at once (not
 // running, over the limit, no items). No lock of the combiner is held. All calls wait while a callback runs, so it must
 // hand on its work and return; it may make calls with callbacks, but not blocking ones, and must not throw.
 //
@@ -76,11 +79,19 @@ class Combiner {
   Combiner(const Combiner&) = delete;
   Combiner& operator=(const Combiner&) = delete;
 
-  // Takes calls from now on. Not while it runs; after a stop() it may start again.
+  // Takes calls from now on, and runs rounds on a thread of its own. Not while it runs; after a stop() it may start again.
   void start();
 
-  // Refuses new calls, waits until all that were taken are answered, and ends. May be called more than once, also by
-  // several threads, but not by a callback.
+  // Takes calls from now on; the caller runs the rounds. `wake` has run_round() called soon; it is called with no lock
+  // held, by any thread, and must return soon. Not while it runs. If the combiner is destroyed without a stop(), what was
+  // taken is dropped, as by a crash.
+  void open(std::function<void()> wake);
+
+  // One round of what has arrived. False if there was nothing to do. After open(), by one thread at a time.
+  bool run_round();
+
+  // Refuses new calls, waits until all that were taken are answered, and ends; after open(), it runs the last rounds
+  // itself. May be called more than once, also by several threads, but not by a callback.
   void stop();
 
   void submit(Submission submission, Done<SubmitOutcome> done);
@@ -167,9 +178,11 @@ class Combiner {
   auto call_and_wait(LineType Lines::*kind, std::vector<typename LineType::value_type::Item> items);
   Result<void> admit(std::size_t count) const;  // with mutex_ held
 
+  void accept(std::function<void()> wake);
   void run();
   bool wait_for_work();
   void wait_for_the_crowd(std::unique_lock<std::mutex>& lock);
+  void begin_round();
   template <typename LineType>
   LineType& gather(LineType Lines::*kind);
   template <typename LineType, typename Rule>
@@ -192,12 +205,13 @@ class Combiner {
 
   std::mutex mutex_;
   std::condition_variable has_work_;
-  bool running_ = false;     // guarded by mutex_; between start() and stop()
-  std::size_t pending_ = 0;  // guarded by mutex_; items taken and not yet answered
-  Lines arrived_;            // guarded by mutex_
+  std::function<void()> wake_;  // guarded by mutex_; called without it
+  bool running_ = false;        // guarded by mutex_; between start() or open() and stop()
+  std::size_t pending_ = 0;     // guarded by mutex_; items taken and not yet answered
+  Lines arrived_;               // guarded by mutex_
 
-  Lines waiting_;               // of run() alone; taken over from arrived_, older than what is there
-  std::size_t last_round_ = 0;  // of run() alone; items that were pending when it began
+  Lines waiting_;               // of the rounds alone; taken over from arrived_, older than what is there
+  std::size_t last_round_ = 0;  // of the rounds alone; items that were pending when it began
 
   std::mutex life_mutex_;  // held by start() and stop() alone, also while one waits for the thread's end
   std::thread thread_;     // guarded by life_mutex_

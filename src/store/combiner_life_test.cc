@@ -262,6 +262,49 @@ TEST(Combiner, StopsCleanlyUnderLoad) {
 
 // ---- Bugs ----
 
+// ---- Rounds that its owner drives ----
+
+TEST(Combiner, RunsOneRoundOfWhatHasArrived) {
+  FakeStore store;
+  Answers answers;
+  int wakes = 0;
+  Combiner combiner(store);
+  combiner.open([&] { ++wakes; });
+  EXPECT_FALSE(combiner.run_round());
+  for (const char* label : {"a", "b"}) combiner.submit(submission(label), answers.of(label));
+  EXPECT_EQ(wakes, 2);
+  EXPECT_THAT(answers.all(), testing::IsEmpty()) << "nothing happens without a round";
+
+  EXPECT_TRUE(combiner.run_round());
+  EXPECT_THAT(store.calls(), testing::ElementsAre("submit a b"));
+  EXPECT_THAT(answers.all(), testing::SizeIs(2));
+  EXPECT_FALSE(combiner.run_round());
+}
+
+TEST(Combiner, ItsLastRoundsAreThoseOfTheStop) {
+  FakeStore store;
+  Answers answers;
+  Combiner combiner(store);
+  combiner.open([] {});
+  combiner.submit(submission("a"), answers.of("a"));
+  combiner.stop();
+  EXPECT_EQ(answers.only("a"), "ok");
+  combiner.submit(submission("b"), answers.of("b"));
+  EXPECT_THAT(answers.only("b"), testing::StartsWith("unavailable"));
+}
+
+TEST(Combiner, WithoutAStopWhatItTookIsDropped) {
+  FakeStore store;
+  Answers answers;
+  {
+    Combiner combiner(store);
+    combiner.open([] {});
+    combiner.submit(submission("a"), answers.of("a"));
+  }
+  EXPECT_THAT(store.calls(), testing::IsEmpty());
+  EXPECT_THAT(answers.all(), testing::IsEmpty());
+}
+
 class CombinerDeathTest : public testing::Test {
  protected:
   // Without it, the forked child has no combiner's thread.

@@ -116,6 +116,22 @@ TEST(Combiner, AnExchangeWithoutAnAnswerIsUnknownForAll) {
   EXPECT_EQ(world.answers.only("t"), "unavailable: because of a");
 }
 
+TEST(Combiner, AClaimLocksABoundedNumberOfTokens) {
+  World world;
+  world.hold();
+  for (std::size_t i = 0; i < kMaxOnceInAClaim + 5; ++i) {
+    ClaimWish wish = claim_wish("t");
+    wish.once = true;
+    world.combiner.claim(wish, world.answers.as<ClaimOutcome>("t"));
+  }
+  world.finish();
+
+  const auto calls = world.calls();
+  ASSERT_THAT(calls, SizeIs(2));
+  EXPECT_THAT(words_of(calls[0]), SizeIs(1 + kMaxOnceInAClaim));
+  EXPECT_THAT(words_of(calls[1]), SizeIs(1 + 5));
+}
+
 TEST(Combiner, WaitingCallsReturnTheirOwnOutcome) {
   World world;
   EXPECT_EQ(world.combiner.submit(numbered(7))->number, 7);

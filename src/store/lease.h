@@ -109,7 +109,8 @@ struct CancelWish {
 // kAccepted, kRepeated (it was cancelled before: the first reason stays), kNotFound or kWrongState (it had ended).
 struct CancelOutcome {
   Verdict verdict = Verdict::kNotFound;
-  std::optional<State> state;  // after the call
+  std::optional<State> state;             // after the call
+  std::optional<std::string> owner = {};  // of the attempt that this call ended; nothing if the task was not running
 
   friend bool operator==(const CancelOutcome&, const CancelOutcome&) = default;
 };

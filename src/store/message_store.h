@@ -1,6 +1,7 @@
 // Delayed messages: waiting for their deadline, or readied by a node that answers for firing them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -53,6 +54,10 @@ struct EnqueueWish {
   ReadyLimits ready;
   bool stores_late = false;  // for REST: what is late is stored (and readied) as well
   std::span<const NewMessage> messages;
+
+  // Of any node, where nodes learn their advances: a message that is there may fire that long before it is due.
+  Duration longest_advance{};
+  Duration firing_advance() const { return std::max(advance, longest_advance); }
 };
 
 // Messages of one batch with the same id: the first one counts. The others are judged against what was in the store

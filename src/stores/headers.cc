@@ -3,9 +3,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/base64.h"
 #include "base/json_scan.h"
 #include "base/json_text.h"
+#include "base/text/base64.h"
 #include "base/utf8.h"
 
 namespace horae {

@@ -32,7 +32,7 @@ std::string port_in(const std::string& url) { return url.substr(url.rfind(':') +
 // next one that took effect.
 constexpr char kBadWire[] = R"(
 import http.server, sys, urllib.request
-busy, lost = ({"/v1/workers", "/v1/claim", "/v1/settle"} for _ in range(2))
+busy, lost = ({"/v1/workers", "/v1/exchange", "/v1/settle"} for _ in range(2))
 class Wire(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
     def do_POST(self):
@@ -155,7 +155,7 @@ TEST_F(WorkersPage, RetriesAfterLostResponsesAndTemporaryRefusals) {
   ASSERT_TRUE(one->read_until("I am "));
   const std::string id = submit(2);
   EXPECT_EQ(ending(*one), "complete repeated");
-  for (const char* path : {"/v1/workers", "/v1/claim", "/v1/settle"}) EXPECT_TRUE(wire.read_until(path)) << path;
+  for (const char* path : {"/v1/workers", "/v1/exchange", "/v1/settle"}) EXPECT_TRUE(wire.read_until(path)) << path;
   EXPECT_THAT(task(id), AllOf(HasSubstr(R"("state":"completed")"), HasSubstr(R"("attempt":1,"tries":0)")));
 }
 
@@ -232,6 +232,23 @@ TEST_F(WorkersPage, YieldsOnSigtermAndAnotherWorkerContinuesFromTheCheckpoint) {
   EXPECT_EQ(ending(*other), "complete accepted");
   EXPECT_THAT(task(id), AllOf(HasSubstr(R"("state":"completed")"), HasSubstr(R"("attempt":2,"tries":0)"),
                               HasSubstr(R"("result":{"sent": 30})")));
+}
+
+// Over a wire that loses answers, with more tasks than it holds at once.
+TEST_F(WorkersPage, TheWorkerForSmallTasksRunsEachOnce) {
+  Process wire({"/usr/bin/python3", "-c", kBadWire, node_->url()});
+  const std::string line = wire.read_line().value_or("");
+  const Process many({"/usr/bin/env", "HORAE_NODES=http://127.0.0.1:" + line.substr(line.find(' ') + 1),
+                      "/usr/bin/python3", "-c", blocks_of("start/workers.md", "python").at(1)});
+  std::string tasks;
+  for (int i = 0; i < 300; ++i) tasks += R"({"queue":"small","spec":{"text":"hello"}},)";
+  tasks.pop_back();
+  ASSERT_EQ(node_->post("/v1/tasks/batch", R"({"tasks":[)" + tasks + "]}").status, 200);
+  const auto small = [this] { return node_->get("/v1/queues").body; };
+  Waker never_woken;
+  while (small().find(R"("completed":300)") == std::string::npos) (void)never_woken.wait(SystemClock().now() + 20ms);
+  EXPECT_THAT(node_->get("/v1/tasks?queue=small&limit=1").body,
+              AllOf(HasSubstr(R"("result":{"length": 5})"), HasSubstr(R"("attempt":1)")));
 }
 
 TEST_F(WorkersPage, AnIdleWorkerEndsOnSigterm) {

@@ -11,6 +11,40 @@
 
 namespace horae::testing {
 
+// A claimer with a combiner of its own: each pass first runs the rounds that are due, and then those that it caused.
+class CombinerOfAClaimer {
+ protected:
+  explicit CombinerOfAClaimer(TaskStore& tasks) : rounds_(tasks) {
+    rounds_.open([] {});
+  }
+
+  Combiner rounds_;
+};
+
+class TestClaimer final : private CombinerOfAClaimer, public Claimer {
+ public:
+  TestClaimer(TaskStore& tasks, Logger log, std::function<void()> wake, ClaimerOptions options = {},
+              Meter& meter = no_meter())
+      : CombinerOfAClaimer(tasks), Claimer(rounds_, tasks, std::move(log), std::move(wake), options, meter) {}
+
+  MonotonicTime run_once(MonotonicTime now) override {
+    run_rounds();
+    MonotonicTime next = Claimer::run_once(now);
+    while (run_rounds()) next = Claimer::run_once(now);
+    return next;
+  }
+
+  // Without the rounds.
+  MonotonicTime run_pass(MonotonicTime now) { return Claimer::run_once(now); }
+
+  // False if there was nothing to do.
+  bool run_rounds() {
+    bool any = false;
+    while (rounds_.run_round()) any = true;
+    return any;
+  }
+};
+
 // A worker that waits, and the answers that it got.
 struct WaitingWorker {
   std::vector<LeasedTask> tasks;
@@ -39,6 +73,7 @@ class ClaimerOutage : public EngineTest {
     for (std::size_t i = 0; i < count; ++i) {
       claimer_.wait(wish(), node_now() + patience, workers_.emplace_back().deliver());
     }
+    claimer_.on_wake_ups({.counted = {{kQueue, count}}});
     faulty().fault = FaultyTasks::Fault::kBefore;
     while (claimer_.run_once(node_now()) <= node_now()) {
     }
@@ -64,7 +99,7 @@ class ClaimerOutage : public EngineTest {
     pass(1s);
   }
 
-  Claimer claimer_{faulty(), log(), [] {}};
+  TestClaimer claimer_{faulty(), log(), [] {}};
   std::deque<WaitingWorker> workers_;
 };
 

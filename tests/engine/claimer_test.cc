@@ -11,42 +11,45 @@ using ::testing::SizeIs;
 using Worker = WaitingWorker;
 
 TEST_P(ClaimerLoop, ClaimsForAllWaitingWorkersInOneCall) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  const int before = faulty().claims;
   (void)submit_many(3);
   Worker first, second;
   claimer.wait(wish(1, "worker-1"), node_now() + 1min, first.deliver());
   claimer.wait(wish(5, "worker-2"), node_now() + 1min, second.deliver());
+  claimer.on_wake_ups({.counted = {{kQueue, 3}}});
   claimer.run_once(node_now());
   ASSERT_THAT(first.tasks, SizeIs(1));
   ASSERT_THAT(second.tasks, SizeIs(2));
   EXPECT_EQ(get(first.tasks[0].id).owner, "worker-1");
   EXPECT_EQ(get(second.tasks[0].id).owner, "worker-2");
-  EXPECT_EQ(faulty().claims, 1);
+  EXPECT_EQ(faulty().claims - before, 1);
   EXPECT_EQ(claimer.waiting(), 0U);
 }
 
 TEST_P(ClaimerLoop, LetsAWorkerWaitUntilATaskIsReady) {
   int wakes = 0;
-  Claimer claimer(faulty(), log(), [&] { ++wakes; });
+  TestClaimer claimer(faulty(), log(), [&] { ++wakes; });
   Worker worker;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
-  EXPECT_EQ(wakes, 1);
   EXPECT_EQ(claimer.run_once(node_now()), node_now() + 1s);  // another node may make something ready
+  EXPECT_EQ(wakes, 1) << "for the deadline";
   EXPECT_EQ(worker.calls, 0);
   EXPECT_EQ(claimer.waiting(), 1U);
 
   const TaskId id = submit();
   claimer.on_ready({"another"});
-  EXPECT_EQ(wakes, 1);
+  EXPECT_FALSE(claimer.run_rounds());
   claimer.on_ready({kQueue});
-  EXPECT_EQ(wakes, 2);
-  claimer.run_once(node_now());
+  EXPECT_TRUE(claimer.run_rounds());
+  EXPECT_EQ(wakes, 1) << "the combiner needs no pass";
   ASSERT_THAT(worker.tasks, SizeIs(1));
   EXPECT_EQ(worker.tasks[0].id, id);
 }
 
 TEST_P(ClaimerLoop, MakesNoClaimWithoutAReason) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   Worker worker;
   claimer.run_once(node_now());
   EXPECT_EQ(faulty().claims, 0);
@@ -59,7 +62,7 @@ TEST_P(ClaimerLoop, MakesNoClaimWithoutAReason) {
 }
 
 TEST_P(ClaimerLoop, PollsOnTimeDespiteWakeUps) {
-  Claimer claimer(tasks(), log(), [] {});
+  TestClaimer claimer(tasks(), log(), [] {});
   Worker worker;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
   const MonotonicTime poll = claimer.run_once(node_now());
@@ -69,23 +72,20 @@ TEST_P(ClaimerLoop, PollsOnTimeDespiteWakeUps) {
 }
 
 TEST_P(ClaimerLoop, GivesReleasedTasksToWaitingWorkersAtOnce) {
-  int wakes = 0;
-  Claimer claimer(observed(), log(), [&] { ++wakes; });
+  TestClaimer claimer(observed(), log(), [] {});
   connect(claimer);
   const TaskId id = submit();
   Worker gone, patient;
   gone.is_gone = true;
   claimer.wait(wish(1, "worker-1"), node_now() + 1min, gone.deliver());
   claimer.wait(wish(1, "worker-2"), node_now() + 1min, patient.deliver());
-  EXPECT_EQ(claimer.run_once(node_now()), node_now());
-  EXPECT_EQ(wakes, 3);
-  claimer.run_once(node_now());
+  (void)claimer.run_rounds();
   ASSERT_THAT(patient.tasks, SizeIs(1));
   EXPECT_EQ(patient.tasks[0].id, id);
 }
 
 TEST_P(ClaimerLoop, KeepsAWakeUpThatComesDuringAClaim) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   Worker worker;
   TaskId id;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
@@ -95,14 +95,13 @@ TEST_P(ClaimerLoop, KeepsAWakeUpThatComesDuringAClaim) {
     id = submit();
     claimer.on_ready({kQueue});
   };
-  EXPECT_EQ(claimer.run_once(node_now()), node_now());
-  claimer.run_once(node_now());
+  (void)claimer.run_rounds();
   ASSERT_THAT(worker.tasks, SizeIs(1));
   EXPECT_EQ(worker.tasks[0].id, id);
 }
 
 TEST_P(ClaimerLoop, ReleasesTasksOfALostAnswerWhenTheNodeStops) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker, late;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
@@ -125,7 +124,7 @@ TEST_P(ClaimerLoop, ReleasesTasksOfALostAnswerWhenTheNodeStops) {
 }
 
 TEST_P(ClaimerLoop, WaitsBeforeItRetriesAFailedClaim) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   Worker worker;
   for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kInternal}) {
     faulty().code = code;
@@ -136,23 +135,8 @@ TEST_P(ClaimerLoop, WaitsBeforeItRetriesAFailedClaim) {
   EXPECT_EQ(worker.calls, 0);
 }
 
-TEST_P(ClaimerLoop, ClaimsAtMostOneBatchOfTasks) {
-  Claimer claimer(faulty(), log(), [] {});
-  (void)submit_many(20);
-  Worker large, small, last;
-  claimer.wait(wish(static_cast<int>(kMaxBatch) - 1, "worker-1", {"other"}), node_now() + 1min, large.deliver());
-  claimer.wait(wish(2, "worker-2"), node_now() + 1min, small.deliver());
-  claimer.wait(wish(1, "worker-3"), node_now() + 1min, last.deliver());
-  EXPECT_EQ(claimer.run_once(node_now()), node_now());  // the rest at once
-  EXPECT_EQ(small.calls, 0);
-  EXPECT_THAT(last.tasks, SizeIs(1));
-  claimer.run_once(node_now());
-  EXPECT_THAT(small.tasks, SizeIs(2));
-  EXPECT_EQ(faulty().claims, 2);
-}
-
 TEST_P(ClaimerLoop, AnswersWithNothingAtTheDeadline) {
-  Claimer claimer(tasks(), log(), [] {});
+  TestClaimer claimer(tasks(), log(), [] {});
   Worker worker;
   claimer.wait(wish(), node_now() + 300ms, worker.deliver());
   EXPECT_EQ(claimer.run_once(node_now()), node_now() + 300ms);
@@ -165,7 +149,7 @@ TEST_P(ClaimerLoop, AnswersWithNothingAtTheDeadline) {
 }
 
 TEST_P(ClaimerLoop, ReleasesTasksOfAWorkerThatIsGone) {
-  Claimer claimer(tasks(), log(), [] {});
+  TestClaimer claimer(tasks(), log(), [] {});
   (void)submit_many(2);
   Worker worker;
   worker.is_gone = true;
@@ -178,19 +162,21 @@ TEST_P(ClaimerLoop, ReleasesTasksOfAWorkerThatIsGone) {
 }
 
 TEST_P(ClaimerLoop, DoesNotCallAForgottenWorker) {
-  Claimer claimer(tasks(), log(), [] {});
+  TestClaimer claimer(tasks(), log(), [] {});
   (void)submit();
   Worker worker;
   const auto ticket = claimer.wait(wish(), node_now() + 1min, worker.deliver());
-  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kHeldNothing);
-  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kIsUnderWay);
+  claimer.forget(ticket);
+  claimer.forget(ticket);
+  claimer.run_once(node_now());
   claimer.run_once(node_now());
   EXPECT_EQ(worker.calls, 0);
   EXPECT_EQ(queue().ready, 1);
+  EXPECT_EQ(claim("worker-2").attempt, 2) << "its claim was under way";
 }
 
 TEST_P(ClaimerLoop, FindsALostAnswerByItsToken) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   const TaskId id = submit();
   Worker worker;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
@@ -206,7 +192,7 @@ TEST_P(ClaimerLoop, FindsALostAnswerByItsToken) {
 }
 
 TEST_P(ClaimerLoop, RepeatsAClaimThatDidNothing) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
   claimer.wait(wish(), node_now() + 1min, worker.deliver());
@@ -219,7 +205,7 @@ TEST_P(ClaimerLoop, RepeatsAClaimThatDidNothing) {
 }
 
 TEST_P(ClaimerLoop, ReleasesTasksOfAWorkerThatGaveUp) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
   claimer.wait(wish(), node_now() + 500ms, worker.deliver());
@@ -237,7 +223,7 @@ TEST_P(ClaimerLoop, ReleasesTasksOfAWorkerThatGaveUp) {
 }
 
 TEST_P(ClaimerLoop, KeepsTasksOfAWorkerThatCanRepeatItsToken) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
   const ClaimWish its_own = own_wish();
@@ -256,7 +242,7 @@ TEST_P(ClaimerLoop, KeepsTasksOfAWorkerThatCanRepeatItsToken) {
 
 // It may repeat a claim that got tasks, so "nothing" would be a lie.
 TEST_P(ClaimerLoop, AnswersAFailedClaimUnderAWorkersTokenWithAnError) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   Worker worker;
   claimer.wait(own_wish(), node_now(), worker.deliver());
   faulty().fault = FaultyTasks::Fault::kBefore;
@@ -266,7 +252,7 @@ TEST_P(ClaimerLoop, AnswersAFailedClaimUnderAWorkersTokenWithAnError) {
 }
 
 TEST_P(ClaimerLoop, KeepsTasksUnderItsOwnTokenForAWorkerThatIsGone) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
   worker.is_gone = true;
@@ -279,7 +265,7 @@ TEST_P(ClaimerLoop, KeepsTasksUnderItsOwnTokenForAWorkerThatIsGone) {
 }
 
 TEST_P(ClaimerLoop, KeepsALostAnswerUnderItsOwnTokenForAWorkerThatIsGone) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
   const ClaimWish its_own = own_wish();
@@ -295,14 +281,14 @@ TEST_P(ClaimerLoop, KeepsALostAnswerUnderItsOwnTokenForAWorkerThatIsGone) {
 }
 
 TEST_P(ClaimerLoop, KeepsTasksUnderItsOwnTokenForAForgottenWorker) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
   const ClaimWish its_own = own_wish();
   const auto ticket = claimer.wait(its_own, node_now() + 1min, worker.deliver());
   faulty().fault = FaultyTasks::Fault::kAfter;
   claimer.run_once(node_now());
-  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kMayHoldTasks);
+  claimer.forget(ticket);
   faulty().fault = FaultyTasks::Fault::kNone;
   pass(1s);
   claimer.run_once(node_now());
@@ -312,7 +298,7 @@ TEST_P(ClaimerLoop, KeepsTasksUnderItsOwnTokenForAForgottenWorker) {
 }
 
 TEST_P(ClaimerLoop, GivesTheSameTasksToTwoWaitsUnderOneToken) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit_many(3);
   Worker first, second;
   const ClaimWish its_own = own_wish();
@@ -325,7 +311,7 @@ TEST_P(ClaimerLoop, GivesTheSameTasksToTwoWaitsUnderOneToken) {
 }
 
 TEST_P(ClaimerLoop, FindsALostAnswerUnderAWorkersTokenByTheNextClaim) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   const TaskId id = submit();
   (void)submit();
   Worker worker;
@@ -341,14 +327,13 @@ TEST_P(ClaimerLoop, FindsALostAnswerUnderAWorkersTokenByTheNextClaim) {
 }
 
 TEST_P(ClaimerLoop, EndsAWaitUnderATokenThatHasServedAtOnce) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit_many(2);
   const ClaimWish its_own = own_wish();
   (void)complete(claim(its_own).at(0));
   Worker worker;
   claimer.wait(its_own, node_now() + 1min, worker.deliver());
-  EXPECT_EQ(claimer.run_once(node_now()), node_now());
-  claimer.run_once(node_now());
+  (void)claimer.run_rounds();
   EXPECT_EQ(worker.calls, 1);
   EXPECT_THAT(worker.tasks, IsEmpty());
   EXPECT_EQ(worker.failure, std::nullopt);
@@ -357,7 +342,7 @@ TEST_P(ClaimerLoop, EndsAWaitUnderATokenThatHasServedAtOnce) {
 
 // Between the claim that found nothing and the check of the token.
 TEST_P(ClaimerLoop, FindsTasksThatAnotherNodeGotUnderTheTokenMeanwhile) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   Worker worker;
   const ClaimWish its_own = own_wish();
   claimer.wait(its_own, node_now() + 1min, worker.deliver());
@@ -373,7 +358,7 @@ TEST_P(ClaimerLoop, FindsTasksThatAnotherNodeGotUnderTheTokenMeanwhile) {
 }
 
 TEST_P(ClaimerLoop, FindsTasksThatAnotherNodeGetsUnderTheTokenWithinAThirdOfTheLease) {
-  Claimer claimer(faulty(), log(), [] {}, {.poll = 1min});
+  TestClaimer claimer(faulty(), log(), [] {}, {.poll = 1min});
   Worker worker;
   const ClaimWish its_own = own_wish();
   claimer.wait(its_own, node_now() + 1min, worker.deliver());
@@ -386,30 +371,14 @@ TEST_P(ClaimerLoop, FindsTasksThatAnotherNodeGetsUnderTheTokenWithinAThirdOfTheL
   EXPECT_THAT(worker.tasks, SizeIs(1));
 }
 
-TEST_P(ClaimerLoop, BoundsTheTokensOfOneClaimAndServesAllSoon) {
-  Claimer claimer(faulty(), log(), [] {});
-  std::deque<Worker> workers;
-  for (std::size_t i = 0; i < kMaxOnceInAClaim + 1; ++i) {
-    claimer.wait(own_wish(), node_now(), workers.emplace_back().deliver());
-  }
-  const TaskId id = submit();
-  (void)claim(own_wish());
-  EXPECT_EQ(claimer.run_once(node_now()), node_now());
-  EXPECT_EQ(workers.back().calls, 0);
-  (void)submit();
-  claimer.run_once(node_now());
-  EXPECT_THAT(workers.back().tasks, SizeIs(1));
-  EXPECT_EQ(state_of(id), State::kRunning);
-}
-
 TEST_P(ClaimerLoop, ReleasesTasksOfAForgottenWorkerWithALostAnswer) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   (void)submit();
   Worker worker;
   const auto ticket = claimer.wait(wish(), node_now() + 1min, worker.deliver());
   faulty().fault = FaultyTasks::Fault::kAfter;
   claimer.run_once(node_now());
-  EXPECT_EQ(claimer.forget(ticket), Claimer::Forgotten::kMayHoldTasks);
+  claimer.forget(ticket);
   faulty().fault = FaultyTasks::Fault::kNone;
   pass(1s);
   claimer.run_once(node_now());
@@ -418,7 +387,7 @@ TEST_P(ClaimerLoop, ReleasesTasksOfAForgottenWorkerWithALostAnswer) {
 }
 
 TEST_P(ClaimerLoop, RetriesAFailureBeforeTheNextPoll) {
-  Claimer claimer(faulty(), log(), [] {}, {.poll = 1h});
+  TestClaimer claimer(faulty(), log(), [] {}, {.poll = 1h});
   const TaskId id = submit();
   Worker worker;
   claimer.wait(wish(1), node_now() + 2h, worker.deliver());
@@ -434,7 +403,7 @@ TEST_P(ClaimerLoop, RetriesAFailureBeforeTheNextPoll) {
 }
 
 TEST_P(ClaimerLoop, ReturnsAwaitedQueues) {
-  Claimer claimer(faulty(), log(), [] {});
+  TestClaimer claimer(faulty(), log(), [] {});
   EXPECT_THAT(claimer.take_awaited(), IsEmpty());
   Worker patient, hasty;
   claimer.wait(wish(1, "worker-1", {"b", "a"}), node_now() + 1min, patient.deliver());
@@ -442,6 +411,187 @@ TEST_P(ClaimerLoop, ReturnsAwaitedQueues) {
   claimer.run_once(node_now());
   EXPECT_THAT(claimer.take_awaited(), ::testing::ElementsAre("a", "b", "c")) << "also of workers that are gone already";
   EXPECT_THAT(claimer.take_awaited(), ::testing::ElementsAre("a", "b"));
+}
+
+// ---- Who is woken ----
+
+TEST_P(ClaimerLoop, AsksNothingOnArrivalIfTheQueueProvedEmpty) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  const int before = faulty().claims;
+  std::deque<Worker> workers(10);
+  for (Worker& each : workers) claimer.wait(wish(), node_now() + 1min, each.deliver());
+  (void)claimer.run_rounds();
+  EXPECT_EQ(faulty().claims, before);
+  (void)submit();
+  claimer.on_wake_ups({.counted = {{kQueue, 1}}});
+  Worker late;
+  claimer.wait(wish(), node_now() + 1min, late.deliver());
+  (void)claimer.run_rounds();
+  EXPECT_THAT(workers[0].tasks, SizeIs(1)) << "first come, first served";
+}
+
+TEST_P(ClaimerLoop, WakesAsManyAsThereAreTasks) {
+  TestClaimer claimer(observed(), log(), [] {});
+  connect(claimer);
+  prove_empty(claimer);
+  std::deque<Worker> workers(20);
+  for (Worker& each : workers) claimer.wait(wish(), node_now() + 1min, each.deliver());
+  (void)claimer.run_rounds();
+  const int before = faulty().asked_for;
+  for (int i = 0; i < 3; ++i) (void)submit_to(observed());
+  (void)claimer.run_rounds();
+  EXPECT_EQ(faulty().asked_for - before, 3);
+  for (std::size_t i = 0; i < workers.size(); ++i) EXPECT_EQ(workers[i].calls, i < 3 ? 1 : 0);
+}
+
+TEST_P(ClaimerLoop, AHintWakesOneAndRepeatsWhileClaimsComeBackFull) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  std::deque<Worker> workers(20);
+  for (Worker& each : workers) claimer.wait(wish(), node_now() + 1min, each.deliver());
+  (void)submit_many(3);
+  const int before = faulty().asked_for;
+  claimer.on_ready({kQueue});
+  (void)claimer.run_rounds();
+  EXPECT_EQ(faulty().asked_for - before, 4) << "the fourth finds nothing";
+}
+
+TEST_P(ClaimerLoop, APollOfAThousandWaitsIsOneClaim) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  std::deque<Worker> workers(1'000);
+  for (Worker& each : workers) claimer.wait(own_wish(), node_now() + 1h, each.deliver());
+  claimer.run_once(node_now());
+  const int before = faulty().asked_for;
+  const int calls = faulty().calls;
+  for (int second = 0; second < 10; ++second) {
+    pass(1s);
+    claimer.run_once(node_now());
+  }
+  EXPECT_EQ(faulty().asked_for - before, 10);
+  EXPECT_EQ(faulty().calls - calls, 20) << "one claim and one look at the tokens each second";
+}
+
+// Without Permits::note_failure() the second task waits for the next poll.
+TEST_P(ClaimerLoop, GivesThePermitsOfAFailedClaimToTheNext) {
+  TestClaimer claimer(faulty(), log(), [] {}, {.poll = 1h});
+  prove_empty(claimer);
+  Worker gone, patient;
+  const auto ticket = claimer.wait(wish(1, "worker-1"), node_now() + 1h, gone.deliver());
+  claimer.wait(wish(1, "worker-2"), node_now() + 1h, patient.deliver());
+  const TaskId id = submit();
+  claimer.on_wake_ups({.counted = {{kQueue, 1}}});
+  claimer.forget(ticket);
+  faulty().fault = FaultyTasks::Fault::kBefore;
+  claimer.run_once(node_now());
+  faulty().fault = FaultyTasks::Fault::kNone;
+  pass(1s);
+  claimer.run_once(node_now());
+  EXPECT_EQ(gone.calls, 0);
+  EXPECT_THAT(ids_of(patient.tasks), ::testing::ElementsAre(id));
+}
+
+// ---- Settlements and claims in one call ----
+
+TEST_P(ClaimerLoop, SettlesAndClaimsInOneCommit) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  (void)submit_many(2);
+  const LeasedTask first = lease(wish()).at(0);
+  Claimer::Answer got;
+  claimer.exchange({.owner = kOwner,
+                    .settlements = {completion_of(first)},
+                    .claim = own_wish(),
+                    .deliver = [&](Claimer::Answer answer) { return got = std::move(answer), true; }});
+  EXPECT_EQ(faulty().exchanges, 0);
+  (void)claimer.run_rounds();
+  EXPECT_EQ(faulty().exchanges, 1);
+  ASSERT_THAT(got.settled, SizeIs(1));
+  EXPECT_EQ(got.settled[0]->verdict, Verdict::kAccepted);
+  ASSERT_TRUE(got.tasks.ok());
+  EXPECT_THAT(*got.tasks, SizeIs(1));
+}
+
+TEST_P(ClaimerLoop, SettlesWhileItDrains) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  (void)submit_many(2);
+  const LeasedTask first = lease(wish()).at(0);
+  claimer.drain();
+  Claimer::Answer got;
+  claimer.exchange({.owner = kOwner,
+                    .settlements = {completion_of(first)},
+                    .claim = own_wish(),
+                    .deliver = [&](Claimer::Answer answer) { return got = std::move(answer), true; }});
+  (void)claimer.run_rounds();
+  EXPECT_EQ(got.settled.at(0)->verdict, Verdict::kAccepted);
+  EXPECT_EQ(queue().ready, 1);
+}
+
+// ---- Attention ----
+
+TEST_P(ClaimerLoop, ACancelEndsTheWaitsOfItsOwner) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  Claimer::Answer alone, claiming, another;
+  const auto into = [](Claimer::Answer& answer) {
+    return [&answer](Claimer::Answer got) { return answer = std::move(got), true; };
+  };
+  claimer.exchange({.owner = "worker-1", .wait_until = node_now() + 1min, .deliver = into(alone)});
+  claimer.exchange(
+      {.owner = "worker-1", .claim = wish(1, "worker-1"), .wait_until = node_now() + 1min, .deliver = into(claiming)});
+  claimer.exchange({.owner = "worker-2", .wait_until = node_now() + 1min, .deliver = into(another)});
+  claimer.on_wake_ups({.cancelled = true, .cancelled_owners = {"worker-1"}});
+  EXPECT_TRUE(alone.has_attention);
+  EXPECT_TRUE(claiming.has_attention);
+  EXPECT_FALSE(another.has_attention);
+  EXPECT_EQ(claimer.waiting(), 0U);
+}
+
+TEST_P(ClaimerLoop, ACancelIsKeptForTheNextCallOfItsOwner) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  claimer.on_wake_ups({.cancelled = true, .cancelled_owners = {"worker-1"}});
+  for (const bool expected : {true, false}) {
+    Claimer::Answer got;
+    bool is_answered = false;
+    claimer.exchange({.owner = "worker-1", .wait_until = node_now() + 1min, .deliver = [&](Claimer::Answer answer) {
+                        got = std::move(answer);
+                        return is_answered = true;
+                      }});
+    EXPECT_EQ(is_answered, expected) << "it is given once";
+    EXPECT_EQ(got.has_attention, expected);
+  }
+}
+
+TEST_P(ClaimerLoop, ACancelIsKeptIfTheCallThatItEndedIsGone) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  claimer.exchange(
+      {.owner = "worker-1", .wait_until = node_now() + 1min, .deliver = [](const Claimer::Answer&) { return false; }});
+  claimer.on_wake_ups({.cancelled = true, .cancelled_owners = {"worker-1"}});
+  bool has_attention = false;
+  claimer.exchange({.owner = "worker-1", .wait_until = node_now() + 1min, .deliver = [&](const Claimer::Answer& got) {
+                      return has_attention = got.has_attention, true;
+                    }});
+  EXPECT_TRUE(has_attention);
+}
+
+// "Nothing" would hide what its token may hold.
+TEST_P(ClaimerLoop, ACancelLetsAFreshTokenClaimFirst) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  (void)submit();
+  const ClaimWish its_own = own_wish();
+  const auto held = lease(its_own);
+  Claimer::Answer got;
+  claimer.exchange({.owner = its_own.owner,
+                    .claim = its_own,
+                    .wait_until = node_now() + 1min,
+                    .deliver = [&](Claimer::Answer answer) { return got = std::move(answer), true; }});
+  claimer.on_wake_ups({.cancelled = true, .cancelled_owners = {its_own.owner}});
+  (void)claimer.run_rounds();
+  EXPECT_TRUE(got.has_attention);
+  EXPECT_EQ(*got.tasks, held);
 }
 
 }  // namespace

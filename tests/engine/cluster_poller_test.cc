@@ -7,6 +7,7 @@
 #include "engine/claims/claimer.h"
 #include "engine/lifecycle/monitor.h"
 #include "engine/lifecycle/promoter.h"
+#include "tests/engine/claimer.h"
 #include "tests/engine/engine.h"
 
 namespace horae::testing {
@@ -33,6 +34,7 @@ class Watchers final : private ChangeObserver {
   void run(MonotonicTime now) {
     for (Loop* loop : std::vector<Loop*>{&poller, &claimer, &promoter, &monitor, &claimer}) {
       if (woken_.erase(loop) > 0 || now >= next_[loop]) next_[loop] = loop->run_once(now);
+      (void)claimer.run_rounds();
     }
   }
 
@@ -44,10 +46,7 @@ class Watchers final : private ChangeObserver {
   std::vector<Tick> ticks;
 
  private:
-  void on_changes(std::span<const Change> changes) override {
-    const WakeUps wake_ups = wake_ups_of(changes);
-    if (!wake_ups.ready.empty()) claimer.on_ready(wake_ups.ready);
-  }
+  void on_changes(std::span<const Change> changes) override { claimer.on_wake_ups(wake_ups_of(changes)); }
   void wake(Loop& loop) { woken_.insert(&loop); }
 
   ClusterPollerSignals signals() {
@@ -68,7 +67,7 @@ class Watchers final : private ChangeObserver {
   ObservedTasks tasks_;
 
  public:
-  Claimer claimer;
+  TestClaimer claimer;
   Promoter promoter;
   horae::Monitor monitor;
   ClusterPoller poller;

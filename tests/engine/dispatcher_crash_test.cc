@@ -1,7 +1,10 @@
 // A node crashes at any of its store calls, before the call's work or after it, and another node takes over.
 
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "base/time_text.h"
 #include "engine/lifecycle/monitor.h"
 #include "engine/lifecycle/promoter.h"
 #include "tests/engine/node.h"
@@ -31,6 +34,15 @@ struct WholeNode {
   horae::Monitor monitor;
 };
 
+// For people who read a failure.
+std::string trail_of(const Task& task) {
+  std::string trail;
+  for (const HistoryEntry& entry : task.history.entries()) {
+    trail += fmt::format(" {} {} {}", to_string(entry.kind), entry.worker, format_instant(entry.time));
+  }
+  return trail;
+}
+
 TEST_P(DispatcherCrash, LosesNothingWhateverCallOfTheStoreIsTheLast) {
   int crashes = 0;
   for (int call = 1; call <= kMoreCallsThanALifeHas; ++call) {
@@ -59,7 +71,7 @@ TEST_P(DispatcherCrash, LosesNothingWhateverCallOfTheStoreIsTheLast) {
       EXPECT_EQ(state_of(ids[0]), State::kCompleted) << "call " << call;
       EXPECT_EQ(state_of(ids[1]), State::kCompleted) << "call " << call;
       EXPECT_EQ(state_of(ids[2]), State::kScheduled) << "call " << call;
-      for (const TaskId& id : ids) EXPECT_LE(get(id).attempt, 2) << "call " << call;
+      for (const TaskId& id : ids) EXPECT_LE(get(id).attempt, 2) << "call " << call << ": " << trail_of(get(id));
       (void)cancel(ids[2]);
       ASSERT_THAT(list_all({.kind = ListKind::kRunning}), IsEmpty());
     }

@@ -46,7 +46,8 @@ class EngineTest : public Contract {
       const std::lock_guard lock(mutex);  // two nodes may call at once
       const WakeUps wake_ups = wake_ups_of(changes);
       for (const std::string& queue : wake_ups.ready) ready.push_back(queue);
-      if (claimer != nullptr && !wake_ups.ready.empty()) claimer->on_ready(wake_ups.ready);
+      for (const ReadyTasks& each : wake_ups.counted) ready.push_back(each.queue);
+      if (claimer != nullptr) claimer->on_wake_ups(wake_ups);
     }
     Claimer* claimer = nullptr;
     std::mutex mutex;
@@ -75,6 +76,24 @@ class ScheduleLoops : public EngineTest {
 class MonitorLoop : public EngineTest {};
 class ClaimerLoop : public EngineTest {
  protected:
+  // A claim that finds nothing: from now on the claimer asks only after an announcement.
+  void prove_empty(Claimer& claimer) {
+    claimer.exchange({.owner = "worker-0", .claim = wish(1, "worker-0"), .deliver = [](const auto&) { return true; }});
+    claimer.run_once(node_now());
+  }
+
+  // A new task, through this store.
+  TaskId submit_to(TaskStore& store) {
+    const Submission made = submission();
+    return value_of(store.submit(std::span(&made, 1)))[0].id;
+  }
+
+  std::vector<LeasedTask> lease(const ClaimWish& wish) { return value_of(tasks().claim(std::span(&wish, 1)))[0].tasks; }
+
+  Settlement completion_of(const LeasedTask& task) {
+    return {.event = Event::kComplete, .id = task.id, .number = task.number, .attempt = task.attempt, .owner = kOwner};
+  }
+
   // Under a token that the worker has made.
   ClaimWish own_wish(int max = 1) {
     ClaimWish own = wish(max);

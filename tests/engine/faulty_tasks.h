@@ -24,6 +24,8 @@ class FaultyTasks final : public TaskStore {
   ErrorCode code = ErrorCode::kUnavailable;  // instead of kUnavailable
   std::atomic<int> calls = 0;
   std::atomic<int> claims = 0;                         // calls of claim()
+  std::atomic<int> asked_for = 0;                      // wishes in calls of claim() and exchange()
+  std::atomic<int> exchanges = 0;                      // calls of exchange()
   std::atomic<int> looks = 0;                          // calls of leases_of()
   std::function<void()> before_claims_answer = [] {};  // after a claim, before its caller gets the answer
 
@@ -37,6 +39,7 @@ class FaultyTasks final : public TaskStore {
   }
   Result<std::vector<ClaimOutcome>> claim(std::span<const ClaimWish> wishes) override {
     ++claims;
+    asked_for += static_cast<int>(wishes.size());
     return call([&] {
       auto granted = store_.claim(wishes);
       before_claims_answer();
@@ -54,7 +57,9 @@ class FaultyTasks final : public TaskStore {
     return call([&] { return store_.settle(settlements); });
   }
   Result<BundleOutcome> exchange(const Bundle& bundle) override {
+    ++exchanges;
     if (!fails_as_a_whole) return TaskStore::exchange(bundle);
+    asked_for += static_cast<int>(bundle.wishes.size());
     return call([&] { return store_.exchange(bundle); });
   }
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {

@@ -22,8 +22,9 @@ TestNode::TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Log
     : clock_(clock),
       ids_(clock, random_),
       tasks_(tasks, no_meter(), clock, *this),
+      combiner_(tasks_),
       claimer_(
-          tasks_, log, [this] { wake(claimer_); }, {}, *options.meter),
+          combiner_, tasks_, log, [this] { wake(claimer_); }, {}, *options.meter),
       upkeep_({.tasks = tasks_,
                .ids = ids_,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
@@ -39,6 +40,7 @@ TestNode::TestNode(TaskStore& tasks, QueueStore& queues, const Clock& clock, Log
                    .random = random_,
                    .meter = *options.meter},
                   options.owner, log, signals(), options.dispatcher) {
+  combiner_.open([this] { has_round_ = true; });
   dispatcher_.dispatching().run_once(clock_.now());
 }
 
@@ -51,14 +53,17 @@ DispatcherSignals TestNode::signals() {
 
 void TestNode::on_changes(std::span<const Change> changes) {
   const WakeUps wake_ups = wake_ups_of(changes);
-  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
-  if (wake_ups.ready_anywhere) claimer_.on_ready_anywhere();
+  claimer_.on_wake_ups(wake_ups);
   if (wake_ups.scheduled) ++scheduled;
 }
 
 void TestNode::settle_down() {
-  for (int turns = 0; !woken_.empty(); ++turns) {
+  for (int turns = 0; has_round_ || !woken_.empty(); ++turns) {
     if (turns > 10'000) throw std::runtime_error("the loops wake each other without end");
+    if (woken_.empty()) {  // else the loops learn the time first
+      has_round_ = combiner_.run_round();
+      continue;
+    }
     Loop* loop = *woken_.begin();
     woken_.erase(woken_.begin());
     loop->run_once(clock_.now());

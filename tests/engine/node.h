@@ -88,6 +88,8 @@ class TestNode final : private ChangeObserver {
   UuidSource ids_;
   ObservedTasks tasks_;
   ScriptedExecutor executor_;
+  bool has_round_ = false;  // the combiner was called
+  Combiner combiner_;
   Claimer claimer_;
   Upkeep upkeep_;
   Dispatcher dispatcher_;

@@ -6,6 +6,7 @@
 
 #include "api/access/new_token.h"
 #include "api/json/bodies.h"
+#include "api/json/message_json.h"
 #include "api/routes/routes.h"
 #include "base/json_scan.h"
 #include "laws.h"
@@ -41,6 +42,10 @@ void read_all(std::string_view body) {
     HORAE_CHECK(check_new_task(*scheduled).ok(), "what is read can be stored");
     HORAE_CHECK(scan_json(scheduled->spec).ok(), "the spec generated from a command is JSON");
   }
+  const auto message = read_new_message(body, Instant{}, "made");
+  if (is_read(message)) HORAE_CHECK(check_message_id(message->id).ok(), "what is read can be stored");
+  (void)is_read(read_message_change(body, Instant{}));
+  (void)is_read(read_message_cursor(body));
   (void)is_read(read_token_wish(body));
   (void)is_read(read_cancel_reason(body));
   (void)is_read(read_queue_change(body));

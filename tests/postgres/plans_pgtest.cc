@@ -104,7 +104,41 @@ class Plans : public ::testing::Test {
       (void)store_->tasks().look().value();
       const NodeRecord self{.id = "worker-1", .address = "", .version = "", .started_at = {}, .last_seen = {}};
       (void)store_->cluster().tick({.self = self, .awaited = {"work", "crowd"}}).value();
+      live_with_messages(i);
     }
+  }
+
+  // Due and undue messages of a delay queue.
+  std::vector<NewMessage> messages(int count, const std::string& prefix) {
+    std::vector<NewMessage> batch;
+    for (int i = 0; i < count; ++i) {
+      const auto ahead = std::chrono::hours(i % 2 == 0 ? -1 : 1);
+      batch.push_back({{.id = prefix + std::to_string(i), .deadline = clock_.wall_now() + ahead, .value = "v"}});
+    }
+    return batch;
+  }
+
+  void live_with_messages(int round) {
+    MessageStore& store = store_->messages();
+    const auto batch = messages(4, "m-" + std::to_string(round) + "-");
+    const Uuid node = ids_.next();
+    (void)store.enqueue({.delay_queue = "delay", .stores_late = true, .messages = batch}).value();
+    const TurnWish take{.delay_queue = "delay", .node = node, .ready = {.max = 10, .max_bytes = 1000}};
+    std::vector<Readying> fired;
+    for (const ReadiedMessage& each : store.turn(take)->readied) fired.push_back(each.readying);
+    (void)store.reset("delay", std::span(fired).first(1)).value();
+    (void)store.held_by({.delay_queue = "delay", .node = node, .limits = {10, 1000}}).value();
+    (void)store.stuck({.delay_queue = "delay", .max = 10}).value();
+    const std::vector<GiveBack> failed = {{.readying = fired.back(), .delay = std::chrono::seconds(1)}};
+    fired.pop_back();
+    (void)store.turn({.delay_queue = "delay", .node = node, .fired = fired, .failed = failed}).value();
+    const std::vector<std::string> ids = {batch[1].message.id};
+    (void)store.get("delay", ids).value();
+    (void)store.move("delay", std::vector<MoveWish>{{ids[0], clock_.wall_now()}}).value();
+    (void)store.cancel("delay", ids).value();
+    (void)store.list({.delay_queue = "delay", .limit = 5}).value();
+    (void)store.counts("delay", Duration::zero(), 5).value();
+    (void)store.look(std::vector<std::string>{"delay", "empty"}).value();
   }
 
   void live_whole_lives() {
@@ -123,7 +157,8 @@ class Plans : public ::testing::Test {
     std::vector<std::string> lines;
     const auto rows = database_.ask(
         "select relname, seq_scan from pg_stat_user_tables"
-        " where relname ~ '^(task|finished|trail)(_d[0-9]+)?$' or relname in ('ready', 'running', 'scheduled') order "
+        " where relname ~ '^(task|finished|trail)(_d[0-9]+)?$' or relname in ('ready', 'running', 'scheduled', "
+        "'message') order "
         "by 1");
     for (const auto& row : rows) lines.push_back(row[0] + " " + row[1]);
     return lines;
@@ -159,7 +194,7 @@ class Plans : public ::testing::Test {
 
 TEST_F(Plans, NeedNoSequentialScans) {
   expect_no_scans("nothing was ever analyzed");
-  administrate("truncate ready, running, scheduled, task, finished, trail");
+  administrate("truncate ready, running, scheduled, task, finished, trail, message");
   administrate("analyze");
   expect_no_scans("everything was empty at the last analyze, and has grown", [this] {
     archive(kArchived);
@@ -347,6 +382,46 @@ TEST_F(PlansAmongTies, PromotingABatchReadsNoMoreThanTheBatch) {
       });
 }
 
+TEST_F(PlansAmongTies, ATurnReadsNoMoreThanItsMessages) {
+  const auto fill_messages = [this] {
+    administrate(
+        "truncate message; insert into message (delay_queue, id, deadline, due, headers) select 'delay', 'm-' || n,"
+        " moment, moment, '[]' from generate_series(1, " +
+        std::to_string(kTies) + ") as n, (select timestamptz '2026-01-01' as moment) as tie");
+  };
+  expect_few_rows("message", 8 * kBatches * kBatch, fill_messages, [this] {
+    std::vector<Readying> fired;
+    for (int i = 0; i < kBatches; ++i) {
+      const auto outcome =
+          store_->messages()
+              .turn({.delay_queue = "delay", .fired = fired, .ready = {.max = kBatch, .max_bytes = 1 << 20}})
+              .value();
+      EXPECT_EQ(outcome.readied.size(), kBatch);
+      fired.clear();
+      for (const ReadiedMessage& each : outcome.readied) fired.push_back(each.readying);
+    }
+  });
+}
+
+// A session keeps the plans that it made while the table was empty and had never been analyzed.
+TEST_F(PlansAmongTies, PlansForMessagesHoldWhenTheTableGrows) {
+  for (int i = 0; i < 20; ++i) live_with_messages(i);
+  administrate(
+      "insert into message (delay_queue, id, deadline, due, headers) select 'delay', 'm-' || n, moment, moment, '[]'"
+      " from generate_series(1, " +
+      std::to_string(kTies) + ") as n, (select timestamptz '2026-01-01' as moment) as tie");
+  for (int i = 0; i < kBatches; ++i) {
+    (void)store_->messages().enqueue({.delay_queue = "delay", .messages = messages(kBatch, std::to_string(i) + "-")});
+    std::vector<Readying> fired;
+    const TurnWish take{.delay_queue = "delay", .ready = {.max = kBatch, .max_bytes = 1 << 20}};
+    for (const ReadiedMessage& each : store_->messages().turn(take)->readied) fired.push_back(each.readying);
+    EXPECT_EQ(fired.size(), kBatch);
+    (void)store_->messages().turn({.delay_queue = "delay", .fired = fired}).value();
+  }
+  close();
+  EXPECT_LE(rows_read("message"), 16 * kBatches * kBatch);
+}
+
 TEST_F(PlansAmongTies, ExpiringABatchReadsNoMoreThanTheBatch) {
   expect_few_rows(
       "running", 8 * kBatches * kBatch, [this] { lease_many(); },
@@ -409,9 +484,15 @@ TEST_F(PlansAmongTies, PurgingReadsLittleOfWhatIsRecent) {
   EXPECT_LE(rows_fetched() - before, kBatch);
 }
 
+// A token that serves once knows where its tasks are.
 TEST_F(PlansAmongTies, TheLeasesOfATokenAreFoundByIt) {
   expect_few_rows(
-      "running", kRounds * 4, [this] { lease_many(); },
+      "running", kRounds * 4,
+      [this] {
+        lease_many();
+        administrate("truncate claim_token");
+        administrate("insert into claim_token select token, now(), min(lo), max(hi) from running group by token");
+      },
       [this] {
         for (int i = 0; i < kRounds; ++i) {
           const Uuid token{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, static_cast<std::uint8_t>(i)}};

@@ -113,6 +113,14 @@ TEST(Checker, AcceptsACorrectHistory) {
   for (const Violation& each : scenario.check()) ADD_FAILURE() << each.rule << ": " << each.text;
 }
 
+TEST(Checker, FindsALostAcknowledgedEnd) {
+  Scenario scenario;
+  scenario.submit(1).claim(1);
+  EXPECT_THAT(Scenario(scenario).add(EndAcknowledged{id_of(1), 1}).check(), Violates("lost"));
+  EXPECT_THAT(Scenario(scenario).settle(Event::kComplete, 1).add(EndAcknowledged{id_of(1), 1}).check(),
+              ::testing::Not(Violates("lost")));
+}
+
 TEST(Checker, FindsALostAcknowledgedTask) {
   EXPECT_THAT(Scenario().add(Acknowledged{id_of(1)}).check(), Violates("lost"));
   EXPECT_THAT(Scenario().submit(1).add(Acknowledged{id_of(1)}).check(), Violates("lost"));

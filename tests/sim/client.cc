@@ -90,7 +90,7 @@ void Client::send(const NewTask& task) {
       [this, task](NodeLife& node, const Network::Reply<SubmitOutcome>& reply) {
         Submission submission{.task = task, .new_id = world_.ids.next()};
         if (HORAE_MUTANT("key_is_forgotten")) submission.task.key.reset();
-        reply(node.submit(submission));
+        node.submit(submission, reply);
       },
       [this, task](Result<SubmitOutcome> outcome) {
         if (!outcome.ok()) {
@@ -110,7 +110,7 @@ void Client::cancel(const TaskId& id) {
   network_.call<CancelOutcome>(
       peer_, network_.any_node(), {.timeout = world_.plan.lease / 4, .may_repeat = true},
       [id](NodeLife& node, const Network::Reply<CancelOutcome>& reply) {
-        reply(node.cancel({.id = id, .reason = {}}));
+        node.cancel({.id = id, .reason = {}}, reply);
       },
       [this, id](Result<CancelOutcome> outcome) {
         if (!outcome.ok()) network_.later(peer_, soon(), [this, id] { cancel(id); });

@@ -69,6 +69,9 @@ class FaultyTasks final : public TaskStore {
   Result<std::vector<SettleOutcome>> settle(std::span<const Settlement> settlements) override {
     return link_.call([&] { return tasks_.settle(settlements); });
   }
+  Result<BundleOutcome> exchange(const Bundle& calls) override {
+    return link_.call([&] { return tasks_.exchange(calls); });
+  }
   Result<std::vector<CancelOutcome>> cancel(std::span<const CancelWish> wishes) override {
     return link_.call([&] { return tasks_.cancel(wishes); });
   }

@@ -24,6 +24,10 @@ struct Describer {
   std::string operator()(const Acknowledged& fact) const {
     return "a client gets the acknowledgement of " + short_id(fact.task);
   }
+  std::string operator()(const EndAcknowledged& fact) const {
+    return fmt::format("a worker gets the acknowledgement of the end of {} attempt {}", short_id(fact.task),
+                       fact.attempt);
+  }
   std::string operator()(const Claimed& fact) const {
     return fmt::format("leases {} attempt {} to {} for {}", short_id(fact.task), fact.attempt, fact.owner,
                        format_duration(fact.lease));

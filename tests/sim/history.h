@@ -34,6 +34,12 @@ struct Acknowledged {
   TaskId task;
 };
 
+// A worker got the acknowledgement that the end of its attempt was accepted.
+struct EndAcknowledged {
+  TaskId task;
+  int attempt = 0;
+};
+
 struct Claimed {
   TaskId task;
   int attempt = 0;
@@ -149,9 +155,9 @@ struct Phase {
   Kind kind = Kind::kChaos;
 };
 
-using What = std::variant<Submitted, Acknowledged, Claimed, GrantedAgain, TokenServed, Settled, Cancelled, Promoted,
-                          Extended, Expired, Purged, QueueSet, SchedulerSet, StoreOutage, Waiting, WaitOver, RunBegins,
-                          RunEnds, WorkBegins, NodeGone, Phase>;
+using What = std::variant<Submitted, Acknowledged, EndAcknowledged, Claimed, GrantedAgain, TokenServed, Settled,
+                          Cancelled, Promoted, Extended, Expired, Purged, QueueSet, SchedulerSet, StoreOutage, Waiting,
+                          WaitOver, RunBegins, RunEnds, WorkBegins, NodeGone, Phase>;
 
 struct Record {
   Instant at;     // the store's clock

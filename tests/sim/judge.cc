@@ -47,6 +47,13 @@ void Judge::take(const Acknowledged& fact) {
   if (ledger_.find(fact.task) == nullptr) violate("lost", fact.task, "was acknowledged, but never stored");
 }
 
+void Judge::take(const EndAcknowledged& fact) {
+  const Life* life = ledger_.find(fact.task);
+  const bool has_ended = life != nullptr && has_begun(*life, fact.attempt) &&
+                         life->attempts[static_cast<std::size_t>(fact.attempt - 1)].ended.has_value();
+  if (!has_ended) violate("lost", fact.task, "has an acknowledged end that was never stored");
+}
+
 void Judge::take(const Claimed& fact) {
   judge_wait(fact.owner);
   Life* life = ledger_.find(fact.task);
@@ -106,8 +113,11 @@ void Judge::judge_wait(const std::string& owner) {
     const Instant claimable = std::max({queue.claimable_since, scheduler_since_, calm_since_});
     for (const auto& [node, ready] : queue.ready_at_node) {
       if (ready.empty()) continue;
-      const Instant both = std::max(ready.begin()->first, waiter.since);
-      const bool is_woken = node == waiter.node && both >= claimable;  // resuming a queue wakes no worker
+      const Instant first = ready.begin()->first;
+      const Instant both = std::max(first, waiter.since);
+      // Resuming a queue at one node wakes no worker at another. Tasks that another node made ready, which this one
+      // learns by polling, may use up the permits of its own.
+      const bool is_woken = node == waiter.node && first >= claimable && !queue.had_others(node, first);
       const Duration waited = now_ - std::max(both, claimable);
       if (waited <= (is_woken ? promises_.prompt : promises_.patient)) continue;
       violate("idle", fmt::format("{} waited for queue {} for {} while task number {} was ready", owner, name,

@@ -26,6 +26,7 @@ class Judge {
   // One for each kind of record.
   void take(const Submitted& fact);
   void take(const Acknowledged& fact);
+  void take(const EndAcknowledged& fact);
   void take(const Claimed& fact);
   void take(const GrantedAgain& fact);
   void take(const TokenServed& fact);

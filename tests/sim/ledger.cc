@@ -1,5 +1,7 @@
 #include "tests/sim/ledger.h"
 
+#include <algorithm>
+
 namespace horae::sim {
 namespace {
 
@@ -37,12 +39,20 @@ Life* Ledger::find(const TaskId& id) {
   return found == lives_.end() ? nullptr : &found->second;
 }
 
+bool QueueLedger::had_others(int node, Instant after) const {
+  const auto is_ready = [&](const auto& each) { return each.first != node && !each.second.empty(); };
+  const auto has_left = [&](const auto& each) { return each.first != node && each.second >= after; };
+  return std::ranges::any_of(ready_at_node, is_ready) || std::ranges::any_of(last_left_of_node, has_left);
+}
+
 void Ledger::leave(Life& life, Instant at) {
   QueueLedger& home = queue(life.born.wish.queue);
   scheduled_.erase({life.run_at, {life.born.number, &life}});
   running_.erase(life.born.number);
   home.ready.erase(order_of(life));
-  home.ready_at_node[life.ready_node].erase({life.ready_at, life.born.number});
+  if (home.ready_at_node[life.ready_node].erase({life.ready_at, life.born.number}) > 0) {
+    home.last_left_of_node[life.ready_node] = at;
+  }
   life.updated = at;
 }
 

@@ -60,6 +60,10 @@ struct QueueLedger {
   // Ready tasks in the order of claims, and by the node through which they became ready, longest first.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Life*> ready;
   std::map<int, std::set<std::pair<Instant, std::int64_t>>> ready_at_node;
+  std::map<int, Instant> last_left_of_node;  // when a ready task of that node was last leased or ended
+
+  // Whether a task was ready after that moment that another node than this one made ready.
+  bool had_others(int node, Instant after) const;
 
   std::int64_t points_at(std::int64_t second) const { return base + settings.ageing_rate * (second - since); }
   void set(const QueueSettings& wanted, Instant at);

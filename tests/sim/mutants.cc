@@ -49,6 +49,13 @@ constexpr std::array kMutants = std::to_array<Mutant>({
     {"workers_token_is_released", kSafety, "tasks that a worker got at another node by its token are released"},
     {"token_serves_twice", kSafety, "a claim that is repeated while the first is in progress leases a second batch"},
     {"heartbeats_stop_in_drain", kLiveness, "a draining worker stops its heartbeats before its last task has ended"},
+    // One path for all calls of workers
+    {"acknowledged_before_commit", kSafety, "the combiner acknowledges submits before the store has committed them"},
+    {"settlements_lost_with_failed_claim", kSafety, "settlements are acknowledged although their exchange failed"},
+    {"permit_lost_with_failed_claim", kLiveness, "a claim that fails takes the wake-up of another one with it"},
+    {"permit_lost_with_gone_waiter", kLiveness, "a worker that goes takes the wake-up of another one with it"},
+    {"permit_lost_with_another_queue", kLiveness, "a task of another queue uses up the wake-up of this one"},
+    {"token_is_forgotten", kLiveness, "a wait does not notice that its token has served at another node"},
     // The node's own slots
     {"slot_booked_twice", kSafety, "a chore starts in an occupied slot"},
     {"chores_are_not_beaten", kLiveness, "the leases of tasks that wait for a slot expire"},

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/mutant.h"
-#include "tests/support/direct_exchange.h"
 
 namespace horae::sim {
 namespace {
@@ -130,15 +129,16 @@ NodeLife::NodeLife(Node& node, std::string owner)
       sleeps_([this] { wake(kSleepers); }),
       executors_({{"sleep", &sleeps_}}),
       watched_(std::make_unique<WatchedExecutor>(*this, executors_)),
-      claimer_(tasks_, world_.log(), [this] { wake(kClaimer); },
-               {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll}),
+      combiner_(tasks_),
+      claimer_(combiner_, tasks_, world_.log(), [this] { wake(kClaimer); },
+               {.poll = world_.plan.poll * kSafetyNet, .retry = world_.plan.poll, .check = world_.plan.poll}),
       upkeep_({.tasks = tasks_,
                .ids = world_.ids,
                .add_chore = [this](LeasedTask task) { dispatcher_.add_internal(std::move(task)); },
                .wake = [this] { wake(kUpkeep); }},
               owner, world_.plan.lease, world_.log(), jobs()),
       dispatcher_({.tasks = tasks_,
-                   .exchange = testing::exchange_with(tasks_),
+                   .exchange = exchange_through(combiner_),
                    .queues = queues_,
                    .claimer = claimer_,
                    .executor = *watched_,
@@ -160,6 +160,7 @@ NodeLife::NodeLife(Node& node, std::string owner)
   loops_[kUpkeep].loop = &upkeep_;
   loops_[kDispatching].loop = &dispatcher_.dispatching();
   loops_[kElevator].loop = &dispatcher_.elevator();
+  loops_[kCombiner].loop = &rounds_;
   loops_[kClaimer].loop = &claimer_;
   loops_[kMonitor].loop = &monitor_;
   loops_[kPromoter].loop = &promoter_;
@@ -179,11 +180,10 @@ ClusterPollerSignals NodeLife::poller_signals() {
 // As Engine does it; the other nodes of this world find out by polling.
 void NodeLife::on_changes(std::span<const Change> changes) {
   const WakeUps wake_ups = wake_ups_of(changes);
-  if (!wake_ups.ready.empty()) claimer_.on_ready(wake_ups.ready);
+  claimer_.on_wake_ups(wake_ups);
   if (wake_ups.scheduled) wake(kPromoter);
   if (wake_ups.cancelled) wake(kHeartbeats);
   if (wake_ups.control) dispatcher_.on_closed();
-  if (wake_ups.ready_anywhere || wake_ups.control) claimer_.on_ready_anywhere();
 }
 
 DispatcherSignals NodeLife::signals() {
@@ -212,6 +212,7 @@ std::vector<UpkeepJob> NodeLife::jobs() {
 }
 
 void NodeLife::begin() {
+  combiner_.open([this] { wake(kCombiner); });
   for (std::size_t part = 0; part < kParts; ++part) wake(static_cast<Part>(part));
 }
 
@@ -257,23 +258,32 @@ void NodeLife::die() {
 
 // ---- NodeLife: calls ----
 
-Result<SubmitOutcome> NodeLife::submit(const Submission& submission) {
-  auto outcomes = tasks_.submit(std::span(&submission, 1));
-  if (!outcomes.ok() && HORAE_MUTANT("acknowledged_before_stored")) return SubmitOutcome{.id = submission.id()};
-  if (!outcomes.ok()) return outcomes.error();
-  return outcomes->front();
+void NodeLife::submit(const Submission& submission, const Reply<SubmitOutcome>& reply) {
+  combiner_.submit(submission, [reply, id = submission.id()](Result<SubmitOutcome> outcome) {
+    if (!outcome.ok() && HORAE_MUTANT("acknowledged_before_stored")) outcome = SubmitOutcome{.id = id};
+    (void)reply(std::move(outcome));
+  });
 }
 
-Result<SettleOutcome> NodeLife::settle(const Settlement& settlement) {
-  auto outcomes = tasks_.settle(std::span(&settlement, 1));
-  if (!outcomes.ok()) return outcomes.error();
-  return outcomes->front();
+void NodeLife::settle(const Settlement& settlement, const Reply<SettleOutcome>& reply) {
+  combiner_.settle(settlement, [reply](Result<SettleOutcome> outcome) { (void)reply(std::move(outcome)); });
 }
 
-Result<CancelOutcome> NodeLife::cancel(const CancelWish& wish) {
-  auto outcomes = tasks_.cancel(std::span(&wish, 1));
-  if (!outcomes.ok()) return outcomes.error();
-  return outcomes->front();
+void NodeLife::cancel(const CancelWish& wish, const Reply<CancelOutcome>& reply) {
+  combiner_.cancel(wish, [reply](Result<CancelOutcome> outcome) { (void)reply(std::move(outcome)); });
+}
+
+// As the route does.
+void NodeLife::exchange(const Settlement& settlement, std::optional<ClaimWish> wish,
+                        const Reply<Claimer::Answer>& reply) {
+  claimer_.exchange({.owner = settlement.owner,
+                     .settlements = {settlement},
+                     .claim = std::move(wish),
+                     .deliver = [reply](Claimer::Answer answer) {
+                       if (!answer.settled.front().ok()) return reply(answer.settled.front().error());
+                       if (!answer.tasks.ok()) return reply(answer.tasks.error());
+                       return reply(std::move(answer));
+                     }});
 }
 
 Result<QueueSettings> NodeLife::configure(const std::string& queue, const QueueChange& change) {

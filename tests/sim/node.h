@@ -72,16 +72,25 @@ class Node {
   std::shared_ptr<NodeLife> life_;
 };
 
-// The calls of a node, with the errors that a client would get. Each member may throw Crash.
+// The calls of a node, with the errors that a client would get. Each member may throw Crash, and so may the rounds of the
+// combiner, through which calls and the answers to them go.
 class NodeLife final : public StoreLink::Caller, private ChangeObserver, public std::enable_shared_from_this<NodeLife> {
  public:
   NodeLife(Node& node, std::string owner);
 
   void begin();  // the loops begin to run
 
-  Result<SubmitOutcome> submit(const Submission& submission);
-  Result<SettleOutcome> settle(const Settlement& settlement);
-  Result<CancelOutcome> cancel(const CancelWish& wish);
+  // Answers like Network::Reply: false if the node notices that the connection is closed.
+  template <typename Answer>
+  using Reply = std::function<bool(Result<Answer>)>;
+
+  void submit(const Submission& submission, const Reply<SubmitOutcome>& reply);
+  void settle(const Settlement& settlement, const Reply<SettleOutcome>& reply);
+  void cancel(const CancelWish& wish, const Reply<CancelOutcome>& reply);
+
+  // Settles, and claims if there is a wish, in one call and without a wait; kUnavailable if any of it failed.
+  void exchange(const Settlement& settlement, std::optional<ClaimWish> wish, const Reply<Claimer::Answer>& reply);
+
   Result<QueueSettings> configure(const std::string& queue, const QueueChange& change);
   Result<bool> set_scheduler_running(bool running);
   Result<std::string> new_worker_id() { return queues_.new_worker_id(); }
@@ -114,6 +123,7 @@ class NodeLife final : public StoreLink::Caller, private ChangeObserver, public 
     kUpkeep,
     kDispatching,
     kElevator,
+    kCombiner,
     kClaimer,
     kMonitor,
     kPromoter,
@@ -123,6 +133,19 @@ class NodeLife final : public StoreLink::Caller, private ChangeObserver, public 
 
   // Records the runs in the node's own slots.
   class WatchedExecutor;
+
+  // The rounds of the combiner, as a loop.
+  class Rounds final : public Loop {
+   public:
+    explicit Rounds(Combiner& combiner) : combiner_(combiner) {}
+    std::string_view name() const override { return "combiner"; }
+    MonotonicTime run_once(MonotonicTime now) override {
+      return combiner_.run_round() ? now : now + std::chrono::hours(1);
+    }
+
+   private:
+    Combiner& combiner_;
+  };
 
   void plan_run(Part part, Instant when);
   void run(Part part);
@@ -146,6 +169,8 @@ class NodeLife final : public StoreLink::Caller, private ChangeObserver, public 
   SleepExecutor sleeps_;
   Executors executors_;
   std::unique_ptr<Executor> watched_;
+  Combiner combiner_;
+  Rounds rounds_{combiner_};
   Claimer claimer_;
   Upkeep upkeep_;
   Dispatcher dispatcher_;

@@ -10,6 +10,7 @@ namespace {
 constexpr double kLongShare = 0.1;                          // of the attempts take several times their lease
 constexpr double kStubbornShare = 0.3;                      // of the workers that lost a lease continue anyway
 constexpr double kOwnTokenShare = 0.3;                      // of the claims carry a token of the worker
+constexpr double kExchangeShare = 0.5;                      // of the settlements carry a claim
 constexpr Duration kAtOnce = std::chrono::milliseconds(4);  // about the time of a claim that does not wait
 
 }  // namespace
@@ -76,11 +77,25 @@ void Worker::claim_tasks() {
   const int room = world_.plan.slots - static_cast<int>(runs_.size());
   if (is_claiming_ || is_draining_ || id_.empty() || room <= 0) return;
   is_claiming_ = true;
+  ClaimWish wish = new_wish(room);
+  wish.once = has_own_token_ = world_.chance.happens(kOwnTokenShare);
+  claim(wish);
+}
+
+ClaimWish Worker::new_wish(int room) {
   ClaimWish wish{
       .owner = id_, .queues = {}, .max = world_.chance.between(1, room), .token = world_.ids.next(), .lease = lease_};
   for (int queue = 0; queue < world_.plan.queues; ++queue) wish.queues.push_back(fmt::format("queue-{}", queue));
-  wish.once = has_own_token_ = world_.chance.happens(kOwnTokenShare);
-  claim(wish);
+  return wish;
+}
+
+// For the call that settles a task, whose slot is free then.
+std::optional<ClaimWish> Worker::next_claim() {
+  if (is_claiming_ || is_draining_ || !world_.chance.happens(kExchangeShare)) return std::nullopt;
+  is_claiming_ = has_own_token_ = true;
+  ClaimWish wish = new_wish(world_.plan.slots - static_cast<int>(runs_.size()) + 1);
+  wish.once = true;
+  return wish;
 }
 
 void Worker::claim(const ClaimWish& wish) {
@@ -143,7 +158,7 @@ void Worker::beat(const RunKey& key) {
   if (world_.chance.happens(0.1)) heartbeat.checkpoint = "{}";
   network_.call<SettleOutcome>(
       peer_, network_.any_node(), {.timeout = lease_ / 8, .may_repeat = true},
-      [heartbeat](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { reply(node.settle(heartbeat)); },
+      [heartbeat](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { node.settle(heartbeat, reply); },
       [this, key](Result<SettleOutcome> outcome) {
         const bool is_lost = outcome.ok() && !is_success(outcome->verdict);
         const auto found = runs_.find(key);
@@ -167,17 +182,20 @@ void Worker::finish(const RunKey& key) {
   const auto run = runs_.find(key);
   if (run == runs_.end() || run->second.is_ending) return;
   run->second.is_ending = true;
-  send_end(key, draw_end(run->second.task));
+  const Settlement end = draw_end(run->second.task);
+  send_end(key, end, next_claim());
 }
 
-// Repeats the settlement until it is acknowledged, since the request or the response may be lost.
-void Worker::send_end(const RunKey& key, const Settlement& end) {
-  network_.call<SettleOutcome>(
+// Repeats the same call until it is acknowledged, since the request or the response may be lost.
+void Worker::send_end(const RunKey& key, const Settlement& end, const std::optional<ClaimWish>& next) {
+  network_.call<Claimer::Answer>(
       peer_, network_.any_node(), {.timeout = lease_ / 8, .may_repeat = true},
-      [end](NodeLife& node, const Network::Reply<SettleOutcome>& reply) { reply(node.settle(end)); },
-      [this, key, end](Result<SettleOutcome> outcome) {
-        if (outcome.ok()) return forget(key);
-        network_.later(peer_, soon(), [this, key, end] { send_end(key, end); });
+      [end, next](NodeLife& node, const Network::Reply<Claimer::Answer>& reply) { node.exchange(end, next, reply); },
+      [this, key, end, next](Result<Claimer::Answer> answer) {
+        if (!answer.ok()) return network_.later(peer_, soon(), [this, key, end, next] { send_end(key, end, next); });
+        if (is_success(answer->settled.front()->verdict)) world_.record(EndAcknowledged{end.id, end.attempt});
+        if (next) take(std::move(answer->tasks));
+        forget(key);
       });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,8 @@
 namespace horae::sim {
 
 // Claims tasks while it has free slots (sometimes under a token of its own, which it repeats until it gets a response),
-// sends heartbeats for each, and repeats each settlement until it is acknowledged. It may crash, be paused past its leases
+// sends heartbeats for each, and repeats each settlement until it is acknowledged; often it claims in the call that
+// settles. It may crash, be paused past its leases
 // and continue unaware, lose its network, or drain.
 class Worker {
  public:
@@ -38,7 +40,9 @@ class Worker {
   void begin(const LeasedTask& task);
   void beat(const RunKey& key);
   void finish(const RunKey& key);
-  void send_end(const RunKey& key, const Settlement& end);
+  void send_end(const RunKey& key, const Settlement& end, const std::optional<ClaimWish>& next = std::nullopt);
+  std::optional<ClaimWish> next_claim();
+  ClaimWish new_wish(int room);
   void forget(const RunKey& key);
   void restart_if_drained();
 

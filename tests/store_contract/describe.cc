@@ -81,7 +81,8 @@ std::string describe(const BundleOutcome& outcome) {
 }
 
 std::string describe(const CancelOutcome& outcome) {
-  return fmt::format("{} state {}", to_string(outcome.verdict), text_of(outcome.state));
+  return fmt::format("{} state {} owner {}", to_string(outcome.verdict), text_of(outcome.state),
+                     outcome.owner.value_or("-"));
 }
 
 std::string describe(const PromoteOutcome& outcome) {

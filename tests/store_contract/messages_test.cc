@@ -215,6 +215,16 @@ TEST_P(Messages, AnIdThatIsAboutToFireIsAskedForAgainUntilItIsGone) {
   EXPECT_EQ(again(), EnqueueKind::kWaiting);
 }
 
+TEST_P(Messages, AnIdMayBeAboutToFireByTheAdvanceOfAnotherNode) {
+  (void)enqueue({.id = "m", .deadline = now() + 1s});
+  advance(850ms);
+  const NewMessage again{.message = {.id = "m", .deadline = now() + 1h}};
+  EnqueueWish wish{.delay_queue = "delay", .node = kNode, .messages = std::span(&again, 1)};
+  EXPECT_EQ(messages().enqueue(wish).value().kinds.at(0), EnqueueKind::kRepeated);
+  wish.longest_advance = 200ms;
+  EXPECT_EQ(messages().enqueue(wish).value().kinds.at(0), EnqueueKind::kFiring);
+}
+
 TEST_P(Messages, TheVerySameRecordIsARepetitionEvenWhileItFires) {
   const Message sent{.id = "m", .deadline = now()};
   (void)enqueue(sent, RecordPlace{1, 7});

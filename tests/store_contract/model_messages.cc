@@ -71,7 +71,7 @@ Result<EnqueueOutcome> ModelMessageStore::enqueue(const EnqueueWish& wish) {
     const Instant deadline = each.message.deadline;
     if (const auto found = before.find(each.message.id); found != before.end()) {
       const ModelMessage& held = found->second;
-      const bool is_firing = held.may_be_published || is_due(held.stored.due, outcome.now, wish.advance);
+      const bool is_firing = held.may_be_published || is_due(held.stored.due, outcome.now, wish.firing_advance());
       outcome.kinds.push_back(judge({held.stored.place, is_firing}, each));
     } else if (!seen.insert(each.message.id).second) {
       outcome.kinds.push_back(EnqueueKind::kRepeated);

@@ -133,10 +133,14 @@ CancelOutcome cancel_one(Model& model, const CancelWish& wish) {
   if (state == State::kCancelled) return {.verdict = Verdict::kRepeated, .state = state};
   if (!is_allowed(Event::kCancel, state)) return {.verdict = Verdict::kWrongState, .state = state};
   // The attempt ends here, and the end of the one before is forgotten: see Holding::ended.
-  if (state == State::kRunning) held->ended = AttemptEnd{Event::kCancel, *held->task.owner};
+  std::optional<std::string> owner;
+  if (state == State::kRunning) {
+    owner = held->task.owner;
+    held->ended = AttemptEnd{Event::kCancel, *owner};
+  }
   model.move(*held, Event::kCancel);
   held->task.cancel_reason = wish.reason;
-  return {.verdict = Verdict::kAccepted, .state = held->task.state};
+  return {.verdict = Verdict::kAccepted, .state = held->task.state, .owner = owner};
 }
 
 Result<std::vector<SettleOutcome>> ModelTaskStore::settle(std::span<const Settlement> settlements) {

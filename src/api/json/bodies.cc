@@ -128,15 +128,16 @@ Result<ExchangeBody> read_exchange(std::string_view body) {
                  fmt::format("settlements: {} of them, give at most {}", exchange.settlements.size(), kMaxBatch)};
   }
   if (auto passed = check_wait(wait); !passed.ok()) return passed.error();
-  if (!claim && exchange.settlements.empty()) {
-    return Error{ErrorCode::kRefused, "settlements, claim: give at least one of them"};
+  if (exchange.settlements.empty()) exchange.wait = wait;
+  if (!claim && exchange.settlements.empty() && wait == Duration::zero()) {
+    return Error{ErrorCode::kRefused, "settlements, claim, wait: give at least one of them"};
   }
   if (!claim) return exchange;
   FieldReader parts(*claim, {"queues", "max", "lease", "token"}, "claim.");
   parts.require("token");
   auto read = claim_of(parts, exchange.owner);
   if (!read.ok()) return read.error();
-  exchange.claim = ClaimBody{.wish = std::move(*read), .wait = exchange.settlements.empty() ? wait : Duration::zero()};
+  exchange.claim = std::move(*read);
   return exchange;
 }
 

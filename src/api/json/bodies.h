@@ -38,7 +38,8 @@ Result<Settlement> read_settlement(std::string_view json, std::string_view owner
 struct ExchangeBody {
   std::string owner;
   std::vector<std::string_view> settlements;  // JSON, for read_settlement(); parts of the body
-  std::optional<ClaimBody> claim;             // its wait is that of the whole call, zero if that settles anything
+  std::optional<ClaimWish> claim;
+  Duration wait{};  // 0 to kMaxWait; zero if it settles anything
 };
 Result<ExchangeBody> read_exchange(std::string_view body);
 

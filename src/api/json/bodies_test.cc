@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json_scan.h"
 #include "base/time_text.h"
 #include "store/submission.h"
 
@@ -186,6 +187,21 @@ TEST(Bodies, RefusesIncompleteSettlements) {
           R"({"event":"abort","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1,"owner":"w","errors":["x"]})"),
       ErrorCode::kMalformed,
       {"errors[0] ", "this is a string; give an object, with fields of code, args, description"});
+}
+
+TEST(Bodies, FindTheItemsOfABatchWhateverIsInThem) {
+  for (const std::string_view array :
+       {R"([ {"a":"]\\\"},{" , "b":[1,[2,{}]]} , "x\\\\" ,[] , {},1 ,"\\\",[" ])", R"([])", R"([ ])", R"([""])",
+        R"([[[]],{"":{}}])", R"(["\\","\"",-1.5e3,true,null])", "[\n1\t,\r\n\"\xC3\xA9,]\"]"}) {
+    const auto scanned = scan_array(array).value();
+    const std::string body = "{\"tasks\":" + std::string(array) + "}";
+    const auto items = read_batch(body, "tasks");
+    if (!scanned.empty()) {
+      ASSERT_TRUE(items.ok()) << array;
+    }
+    EXPECT_EQ(items.ok() ? std::vector<std::string>(items->begin(), items->end()) : std::vector<std::string>(),
+              std::vector<std::string>(scanned.begin(), scanned.end()));
+  }
 }
 
 TEST(Bodies, ReadsBatchesUpToTheirLimit) {

@@ -37,17 +37,20 @@ void append_attempt(std::string& out, const LeasedTask& task) {
 
 }  // namespace
 
-std::string leased_tasks_json(const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest) {
+std::string leased_tasks_json(const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest,
+                              bool has_attention) {
   std::string json;
   JsonObject object(json);
-  write_leased_tasks(object, tasks, rest);
+  write_leased_tasks(object, tasks, rest, has_attention);
   object.end();
   return json;
 }
 
-void write_leased_tasks(JsonObject& object, const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest) {
+void write_leased_tasks(JsonObject& object, const std::vector<LeasedTask>& tasks, const std::vector<LeasedTask>& rest,
+                        bool has_attention) {
   append_json_array(object.key("tasks"), tasks, append_leased_task);
   if (!rest.empty()) append_json_array(object.key("rest"), rest, append_attempt);
+  if (has_attention) object.add("attention", true);
 }
 
 std::vector<LeasedTask> take_surplus(std::vector<LeasedTask>& tasks) {

@@ -40,6 +40,54 @@ bool is_another_kind(std::string_view json) {
   return value.ok() && kind_of(*value) != JsonKind::kObject;
 }
 
+// The length of the string that begins there, with its quotes.
+std::size_t length_of_string(std::string_view text) {
+  const auto is_escaped = [text](std::size_t quote) {
+    const std::size_t before = text.find_last_not_of('\\', quote - 1);
+    return (quote - 1 - before) % 2 == 1;
+  };
+  std::size_t quote = text.find('"', 1);
+  while (is_escaped(quote)) quote = text.find('"', quote + 1);
+  return quote + 1;
+}
+
+// The length of the value that begins there: up to the comma or the bracket that follows it.
+std::size_t length_of_value(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      at += length_of_string(text.substr(at));
+      continue;
+    }
+    const bool is_end = c == ']' || c == '}';
+    if (depth == 0 && (is_end || c == ',')) return at;
+    if (c == '[' || c == '{') ++depth;
+    if (is_end) --depth;
+    ++at;
+  }
+  return text.size();
+}
+
+std::string_view without_space_around(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t from = text.find_first_not_of(kSpace);
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(kSpace) - from + 1);
+}
+
+// The elements of an array that was scanned as a part of its object, so that only their ends have to be found.
+std::vector<std::string_view> elements_of(std::string_view array) {
+  std::vector<std::string_view> elements;
+  std::string_view rest = without_space_around(array.substr(1, array.size() - 2));
+  while (!rest.empty()) {
+    const std::size_t length = length_of_value(rest);
+    elements.push_back(without_space_around(rest.substr(0, length)));
+    rest = without_space_around(rest.substr(std::min(length + 1, rest.size())));
+  }
+  return elements;
+}
+
 template <typename T>
 std::optional<T> read_number(std::string_view text) {
   T value{};
@@ -213,7 +261,7 @@ std::optional<Uuid> FieldReader::uuid(std::string_view name) { return parsed<Uui
 std::optional<std::vector<std::string_view>> FieldReader::array(std::string_view name) {
   const auto value = value_of(name, JsonKind::kArray, "give an array");
   if (!value) return std::nullopt;
-  return scan_array(*value).value();
+  return elements_of(*value);
 }
 
 std::optional<std::vector<std::string>> FieldReader::texts(std::string_view name) {

@@ -74,7 +74,8 @@ constexpr std::array kWritten = {
         R"({"type":"object","required":["tasks"],"properties":{"tasks":{"type":"array","items":{"$ref":"#/components/schemas/LeasedTask"}},
       "rest":{"type":"array","description":"Leased as well under the caller's token, but too large for this answer: release them, or keep them by heartbeats and repeat the claim with the same token once the tasks above are settled",
       "items":{"type":"object","required":["id","attempt"],
-      "properties":{"id":{"type":"string","format":"uuid"},"attempt":{"type":"integer"}}}}}})"},
+      "properties":{"id":{"type":"string","format":"uuid"},"attempt":{"type":"integer"}}}},
+      "attention":{"const":true,"description":"A task of the owner was cancelled: send the heartbeats of its tasks now, to learn which. Absent if there is nothing to tell"}}})"},
     WrittenSchema{"Settlements",
                   R"({"type":"object","required":["settlements"],"additionalProperties":false,"properties":{
       "settlements":{"type":"array","minItems":1,"maxItems":1000,"items":{"$ref":"#/components/schemas/Settlement"}}},
@@ -112,6 +113,69 @@ constexpr std::array kWritten = {
     WrittenSchema{"Queues", R"({"type":"object","required":["queues","as_of"],"properties":{
       "queues":{"type":"array","items":{"$ref":"#/components/schemas/Queue"}},
       "as_of":{"type":"string","format":"date-time","description":"The counts of finished tasks may be as old as this"}}})"},
+    WrittenSchema{"Bytes", R"({"description":"Text, other bytes in base64, or null","anyOf":[{"type":["string","null"]},
+      {"type":"object","required":["base64"],"additionalProperties":false,"properties":{"base64":{"type":"string",
+      "pattern":"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"}}}]})"},
+    WrittenSchema{"MessageHeaders", R"({"type":"array","description":"In order; a name may come again",
+      "items":{"type":"object","minProperties":1,"maxProperties":1,"additionalProperties":{"$ref":"#/components/schemas/Bytes"}},
+      "examples":[[{"trace":"1"},{"trace":"2"},{"raw":{"base64":"/wA="}},{"none":null}]]})"},
+    WrittenSchema{"NewMessage", R"({"type":"object","additionalProperties":false,"properties":{
+      "id":{"$ref":"#/components/schemas/Name","description":"Unique while the message waits or is ready; made if it is absent"},
+      "deadline":{"type":"string","format":"date-time"},
+      "delay":{"$ref":"#/components/schemas/Duration","description":"Instead of a deadline: so long from now"},
+      "key":{"$ref":"#/components/schemas/Bytes"},"value":{"$ref":"#/components/schemas/Bytes"},
+      "headers":{"$ref":"#/components/schemas/MessageHeaders"}},
+      "oneOf":[{"required":["deadline"]},{"required":["delay"]}],
+      "examples":[{"id":"order-7","delay":"90s","key":"customer-3","value":"{\"remind\":7}"}]})"},
+    WrittenSchema{"NewMessages", R"({"type":"object","required":["messages"],"additionalProperties":false,"properties":{
+      "messages":{"type":"array","minItems":1,"maxItems":1000,"items":{"$ref":"#/components/schemas/NewMessage"}}},
+      "examples":[{"messages":[{"id":"order-7","delay":"90s","value":"1"}]}]})"},
+    WrittenSchema{"MessagePut", R"({"type":"object","required":["id","outcome"],"properties":{"id":{"type":"string"},
+      "outcome":{"enum":["created","present"]}}})"},
+    WrittenSchema{"MessagePutOutcomes",
+                  R"({"type":"object","required":["outcomes"],"properties":{"outcomes":{"type":"array",
+      "items":{"anyOf":[{"$ref":"#/components/schemas/MessagePut"},{"$ref":"#/components/schemas/FailedItem"}]}}}})"},
+    WrittenSchema{"MessageChange", R"({"type":"object","additionalProperties":false,"properties":{
+      "deadline":{"type":"string","format":"date-time"},"delay":{"$ref":"#/components/schemas/Duration"}},
+      "oneOf":[{"required":["deadline"]},{"required":["delay"]}],"examples":[{"delay":"5m"}]})"},
+    WrittenSchema{"MovedMessage", R"({"type":"object","required":["id","deadline"],"properties":{"id":{"type":"string"},
+      "deadline":{"type":"string","format":"date-time"}}})"},
+    WrittenSchema{"Message", R"({"type":"object",
+      "required":["id","state","deadline","due","key","value","headers","readied_at","readied_by"],"properties":{
+      "id":{"type":"string"},"state":{"enum":["waiting","ready"]},"deadline":{"type":"string","format":"date-time"},
+      "due":{"type":"string","format":"date-time","description":"The deadline, or later after a publish that failed"},
+      "key":{"$ref":"#/components/schemas/Bytes"},"value":{"$ref":"#/components/schemas/Bytes"},"headers":{"type":"array"},
+      "readied_at":{"type":["string","null"],"format":"date-time"},"readied_by":{"type":["string","null"],"format":"uuid"},
+      "partition":{"type":"integer","description":"Where its record is in the input topic; absent if it came by REST"},
+      "offset":{"type":"integer"}}})"},
+    WrittenSchema{"MessagePage", R"({"type":"object","required":["messages","next"],"properties":{
+      "messages":{"type":"array","items":{"$ref":"#/components/schemas/Message"}},
+      "next":{"type":["string","null"],"description":"The cursor of the next page; null after the last"}}})"},
+    WrittenSchema{"DelayEnd", R"({"type":["object","null"],"required":["connected","problem"],"properties":{
+      "connected":{"type":"boolean"},"problem":{"type":["string","null"]},"partitions":{"type":"integer"},
+      "lag":{"type":["integer","null"]}}})"},
+    WrittenSchema{"DelayQueue", R"({"type":"object","required":["name","counts","node","totals","fired_per_second",
+      "timing_advance","held","pending","behind","stalled","input","output","dead_letters"],"properties":{
+      "name":{"type":"string"},"counts":{"type":["object","null"],"description":"Of all nodes, up to a limit; null before the first count",
+      "required":["waiting","ready","overdue","oldest_overdue","more","as_of"],"properties":{"waiting":{"type":"integer"},
+      "ready":{"type":"integer"},"overdue":{"type":"integer"},"oldest_overdue":{"type":["string","null"]},
+      "more":{"type":"boolean","description":"There may be more than were counted"},"as_of":{"type":"string","format":"date-time"}}},
+      "node":{"type":"string","format":"uuid","description":"Of this node, new at each start"},
+      "totals":{"type":"object","description":"Of this node since its start","properties":{"enqueued":{"type":"integer"},
+      "repeated":{"type":"integer"},"late":{"type":"integer"},"fired":{"type":"integer"},"failed":{"type":"integer"},
+      "dead_lettered":{"type":"integer"},"suspected_failures":{"type":"integer"},"rows_gone":{"type":"integer"},
+      "bad":{"type":"array","items":{"type":"object","required":["reason","records"],"properties":{"reason":{"type":"string"},
+      "records":{"type":"integer"}}}}}},
+      "fired_per_second":{"type":"number"},"lateness_p50":{"type":["string","null"]},"lateness_p99":{"type":["string","null"]},
+      "lateness_p999":{"type":["string","null"]},"publish_p50":{"type":["string","null"]},"publish_p99":{"type":["string","null"]},
+      "timing_advance":{"type":"string"},"held":{"type":"integer"},"pending":{"type":"integer"},
+      "behind":{"type":"boolean","description":"Overdue messages wait, and nothing is taken in"},
+      "stalled":{"type":"boolean","description":"The output does not acknowledge"},
+      "clock_offset":{"type":["string","null"],"description":"The store's clock against the node's"},
+      "input":{"$ref":"#/components/schemas/DelayEnd"},"output":{"$ref":"#/components/schemas/DelayEnd"},
+      "dead_letters":{"$ref":"#/components/schemas/DelayEnd"}}})"},
+    WrittenSchema{"DelayQueues", R"({"type":"object","required":["queues"],"properties":{
+      "queues":{"type":"array","items":{"$ref":"#/components/schemas/DelayQueue"}}}})"},
     WrittenSchema{"QueueRemoval", R"({"type":"object","required":["name","cancelled","purged"],"properties":{
       "name":{"type":"string"},"cancelled":{"type":"integer","description":"Tasks that waited or ran, and were cancelled"},
       "purged":{"type":"integer","description":"Finished tasks that were removed, with those that were cancelled"}}})"},
@@ -243,7 +307,7 @@ std::string exchange_schema() {
        {"claim",
         R"({"description":"As in /v1/claim, for the owner of the call; the token is required","type":["object","null"],"required":["queues","token"],"additionalProperties":false,"properties":{"queues":{"type":"array","minItems":1,"maxItems":16,"uniqueItems":true,"items":{"$ref":"#/components/schemas/QueueName"}},"max":{"type":["integer","null"],"minimum":1,"maximum":1000,"default":1},"lease":{"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}]},"token":{"type":"string","format":"uuid"}}})"},
        {"wait",
-        R"({"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}],"default":"0s","description":"How long to wait for tasks, 30s at most; a call that settles anything does not wait"})"}},
+        R"({"anyOf":[{"$ref":"#/components/schemas/Duration"},{"type":"null"}],"default":"0s","description":"How long to wait for tasks, 30s at most; without a claim it waits for `attention` alone. A call that settles anything does not wait"})"}},
       R"("additionalProperties":false,"examples":[{"owner":"worker-7","settlements":[{"event":"complete","id":"0190f7c2-0a1b-7c3d-8e4f-0123456789ab","attempt":1}],"claim":{"queues":["mail"],"max":10,"token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ac"}}])");
 }
 

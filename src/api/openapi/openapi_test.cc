@@ -32,6 +32,7 @@ std::string fill(std::string_view pattern) {
   const auto put = [&](std::string_view name, std::string_view value) {
     if (const auto at = target.find(name); at != std::string::npos) target.replace(at, name.size(), value);
   };
+  put("/v1/delay/{queue}", "/v1/delay/orders");
   put("{id}", kNoTask);
   put("{queue}", "mail");
   put("{key}", "k");
@@ -57,6 +58,9 @@ std::string good_body(const Route& route) {
        R"({"owner":"worker-1","claim":{"queues":["mail"],"token":"0190f7c2-0a1b-7c3d-8e4f-0123456789ac"}})"},
       {"Settlements",
        fmt::format(R"({{"settlements":[{{"event":"release","id":"{}","attempt":1,"owner":"w"}}]}})", kNoTask)},
+      {"NewMessage", R"({"id":"m","delay":"1h"})"},
+      {"NewMessages", R"({"messages":[{"id":"m","delay":"1h"}]})"},
+      {"MessageChange", R"({"delay":"2h"})"},
       {"QueueChange", R"({"paused":false})"},
       {"TokenWish", R"({"name":"build","role":"submit","queues":["mail.*"]})"},
       {"NewSchedule", R"({"every":"90s","task":{"queue":"mail","spec":1}})"},
@@ -76,6 +80,9 @@ std::string refused_body(const Route& route) {
       {"Claim", R"({"owner":"worker-1","queues":[]})"},
       {"Exchange", R"({"owner":"worker-1"})"},
       {"Settlements", R"({"settlements":[]})"},
+      {"NewMessage", R"({"id":"m"})"},
+      {"NewMessages", R"({"messages":[{"id":"m"}]})"},
+      {"MessageChange", "{}"},
       {"QueueChange", R"({"ageing_rate":-1})"},
       {"ScheduleTaskRequest", R"({"command":"5s","recurring":"0s"})"},
       {"TokenWish", R"({"name":"build","role":"submit","queues":[]})"},
@@ -116,6 +123,26 @@ Seen walk_full_streams() {
   return world.seen();
 }
 
+// Messages that wait, and one that is ready; delay queues that are not configured.
+void call_delay_queues(ApiWorld& world) {
+  const std::string messages = "/v1/delay/orders/messages";
+  (void)world.post(messages, R"({"id":"ready","delay":"0s"})");
+  (void)world.store().messages().turn({.delay_queue = "orders", .ready = {.max = 10, .max_bytes = 1000}}).value();
+  (void)world.post(messages, R"({"id":"ready","delay":"0s"})");
+  for (const char* id : {"ready", "m"}) {
+    const std::string message = messages + "/" + id;
+    (void)world.get(message);
+    (void)world.call("PATCH", message, R"({"delay":"2h"})");
+    (void)world.call("DELETE", message);
+  }
+  for (const Route& route : routes()) {
+    if (!route.pattern.starts_with("/v1/delay/{queue}")) continue;
+    std::string target = fill(route.pattern);
+    target.replace(target.find("orders"), 6, "nowhere");
+    (void)world.call(route.method, target, good_body(route));
+  }
+}
+
 // Good requests, malformed ones, and requests for missing things.
 Seen walk_usual() {
   ApiWorld world;
@@ -135,6 +162,7 @@ Seen walk_usual() {
     (void)world.call(route.method, target, "{}", "Content-Type: text/plain\r\n");
     (void)world.call(route.method, target, std::string(HttpLimits().body_bytes + 1, ' '));
   }
+  call_delay_queues(world);
   const std::string id = world.submit("mail", R"("priority":9)");
   (void)world.get("/v1/tasks/" + id);
   (void)world.get("/v1/tasks/nonsense");

@@ -117,6 +117,72 @@ TEST(Exchange, WaitsForTasksOnlyIfItSettlesNothing) {
   EXPECT_EQ(id_of_only_task(worker.receive().value()), second);
 }
 
+// ---- Attention ----
+
+// A call of worker-1 that waits without a claim.
+constexpr std::string_view kWaitAlone = R"({"owner":"worker-1","wait":"30s"})";
+
+TEST(Exchange, AWaitWithoutAClaimEndsWhenATaskOfItsOwnerIsCancelled) {
+  ApiWorld world;
+  const std::string id = world.submit();
+  (void)world.claim();
+  TestClient worker = world.connect();
+  ASSERT_TRUE(worker.send(request_text("POST", "/v1/exchange", std::string(kWaitAlone))));
+  (void)world.get("/v1/tasks/" + id);
+  ASSERT_EQ(world.post("/v1/tasks/" + id + "/cancel").status, 200);
+  EXPECT_EQ(worker.receive()->body, R"({"tasks":[],"attention":true})");
+}
+
+TEST(Exchange, AWaitForTasksEndsWhenATaskOfItsOwnerIsCancelled) {
+  ApiWorld world;
+  const std::string id = world.submit();
+  (void)world.claim();
+  for (const std::string path : {"/v1/exchange", "/v1/claim"}) {
+    const std::string next = world.submit("other");
+    (void)world.claim("other");
+    TestClient worker = world.connect();
+    const std::string body = path == "/v1/claim" ? R"({"owner":"worker-1","queues":["mail"],"wait":"30s"})"
+                                                 : exchange_body("", claim_part() + R"(,"wait":"30s")");
+    ASSERT_TRUE(worker.send(request_text("POST", path, body)));
+    world.wait_for_waiting(1);
+    ASSERT_EQ(world.post("/v1/tasks/" + next + "/cancel").status, 200);
+    EXPECT_EQ(worker.receive()->body, R"({"tasks":[],"attention":true})") << path;
+  }
+}
+
+TEST(Exchange, ACancelWithoutAWaitingCallIsToldWithTheNextOneOnce) {
+  ApiWorld world;
+  const std::string first = world.submit();
+  const std::string second = world.submit();
+  (void)world.claim("mail", 2);
+  ASSERT_EQ(world.post("/v1/tasks/" + first + "/cancel").status, 200);
+  const auto settle = fmt::format(R"({{"owner":"worker-1","settlements":[{}]}})", completion(second));
+  EXPECT_EQ(member(world.post("/v1/exchange", settle).body, "attention"), "true");
+  EXPECT_EQ(member(world.post("/v1/exchange", settle).body, "attention"), "");
+}
+
+TEST(Exchange, ACancelOfATaskThatNobodyRunsIsToldToNobody) {
+  ApiWorld world;
+  ASSERT_EQ(world.post("/v1/tasks/" + world.submit() + "/cancel").status, 200);
+  EXPECT_EQ(world.post("/v1/exchange", exchange_body("", claim_part())).body, R"({"tasks":[]})");
+}
+
+// The server notices that the client is gone, and the hint is kept for the next call.
+TEST(Exchange, AWaitWithoutAClaimMayBeAbandoned) {
+  ApiWorld world;
+  const std::string id = world.submit();
+  (void)world.claim();
+  {
+    TestClient worker = world.connect();
+    ASSERT_TRUE(worker.send(request_text("POST", "/v1/exchange", std::string(kWaitAlone))));
+    world.wait_for_connections(2);
+    worker.close();
+    world.wait_for_connections(1);
+  }
+  ASSERT_EQ(world.post("/v1/tasks/" + id + "/cancel").status, 200);
+  EXPECT_EQ(member(world.post("/v1/exchange", std::string(kWaitAlone)).body, "attention"), "true");
+}
+
 TEST(Exchange, SettlesWhileTheQueueIsPausedAndClaimsNothing) {
   ApiWorld world;
   const std::string first = world.submit();

@@ -14,6 +14,7 @@ namespace horae {
 std::vector<Route> task_routes();      // /v1/tasks
 std::vector<Route> worker_routes();    // /v1/workers, /v1/claim, /v1/settle
 std::vector<Route> queue_routes();     // /v1/queues, /v1/scheduler
+std::vector<Route> delay_routes();     // /v1/delay
 std::vector<Route> schedule_routes();  // /v1/schedules
 std::vector<Route> cluster_routes();   // /v1/events, /v1/nodes, /v1/tasks/{id}/explain
 std::vector<Route> token_routes();     // /v1/tokens

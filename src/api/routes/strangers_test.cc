@@ -84,7 +84,7 @@ TEST(TokenLimits, AWaitBeyondThoseOfTheTokenIsRefused) {
   world.wait_for_waiting(1);
   const auto refused = world.call("POST", "/v1/claim", wait, kSecret);
   EXPECT_EQ(refused.status, 429);
-  EXPECT_THAT(refused.body, HasSubstr("token t-1 has 1 claims waiting"));
+  EXPECT_THAT(refused.body, HasSubstr("token t-1 has 1 calls waiting"));
   EXPECT_EQ(world.call("POST", "/v1/claim", R"({"owner":"worker-1","queues":["mail"]})", kSecret).status, 200)
       << "without a wait";
   first.close();

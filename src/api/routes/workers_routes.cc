@@ -28,14 +28,47 @@ void register_worker(Api& api, const CallPtr& call) {
   });
 }
 
+// Releases nothing, neither tasks that do not fit nor those that could not be sent: the worker may have repeated the
+// claim at another node with its token, and received them there. The token may hold tasks of queues that this caller's
+// own access token does not cover; those are left out.
+void write_held(const Call& call, JsonObject& object, std::vector<LeasedTask> held, bool has_attention) {
+  std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
+  const std::vector<LeasedTask> rest = take_surplus(held);
+  write_leased_tasks(object, held, rest, has_attention);
+}
+
+void answer_claim(Api& api, const Call& call, const ClaimWish& wish, Claimer::Answer got) {
+  if (!got.tasks.ok()) return call.fail(got.tasks.error());
+  if (wish.once) {
+    std::string json;
+    JsonObject object(json);
+    write_held(call, object, std::move(*got.tasks), got.has_attention);
+    object.end();
+    return call.answer(200, std::move(json));
+  }
+  const std::vector<LeasedTask> surplus = take_surplus(*got.tasks);
+  api.release(wish, releases_of(wish.owner, surplus), "they exceed the size of one answer");
+  call.answer({.body = leased_tasks_json(*got.tasks, {}, got.has_attention)},
+              [&api, wish, releases = releases_of(wish.owner, *got.tasks)](bool was_sent) {
+                if (!was_sent) api.release(wish, releases, "the worker could not receive them");
+              });
+}
+
+Result<void> check_scope_of(const Call& call, const ClaimWish& wish) {
+  for (const std::string& queue : wish.queues) {
+    if (auto allowed = call.check_scope(queue); !allowed.ok()) return allowed;
+  }
+  return {};
+}
+
 void claim_tasks(Api& api, const CallPtr& call) {
   auto claim = read_claim(call->request.body);
   if (!claim.ok()) return call->fail(claim.error());
-  for (const std::string& queue : claim->wish.queues) {
-    if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
-  }
+  if (auto allowed = check_scope_of(*call, claim->wish); !allowed.ok()) return call->fail(allowed.error());
   if (!claim->wish.once) claim->wish.token = api.parts().ids.next();
-  api.wait_for_tasks(call, *claim);
+  const ClaimWish& wish = claim->wish;
+  api.exchange(call, {.owner = wish.owner, .claim = wish}, claim->wait,
+               [&api, call, wish](Claimer::Answer got) { answer_claim(api, *call, wish, std::move(got)); });
 }
 
 struct SettleBatch {
@@ -95,18 +128,13 @@ void append_settle_outcomes(JsonObject& object, const SettleBatch& batch,
   });
 }
 
-// The token may hold tasks of queues that the caller's access token does not cover: see Api::deliver_once().
-void answer_exchange(const Call& call, const SettleBatch& batch, const ClaimWish& wish, Exchanged exchanged) {
-  if (const auto failure = common_failure(exchanged.settled)) return call.fail(*failure);
-  if (!exchanged.leased.ok()) return call.fail(exchanged.leased.error());
-  if (exchanged.leased->kind == ClaimOutcome::Kind::kOtherOwner) return call.fail(other_owner_error(wish));
-  std::vector<LeasedTask>& held = exchanged.leased->tasks;
-  std::erase_if(held, [&call](const LeasedTask& task) { return !call.principal.allows(task.queue); });
-  const std::vector<LeasedTask> rest = take_surplus(held);
+void answer_exchange(const Call& call, const SettleBatch& batch, Claimer::Answer got) {
+  if (const auto failure = common_failure(got.settled)) return call.fail(*failure);
+  if (!got.tasks.ok()) return call.fail(got.tasks.error());
   std::string json;
   JsonObject object(json);
-  append_settle_outcomes(object, batch, exchanged.settled);
-  write_leased_tasks(object, held, rest);
+  append_settle_outcomes(object, batch, got.settled);
+  write_held(call, object, std::move(*got.tasks), got.has_attention);
   object.end();
   call.answer(200, std::move(json));
 }
@@ -116,20 +144,13 @@ void answer_exchange(const Call& call, const SettleBatch& batch, const ClaimWish
 void exchange(Api& api, const CallPtr& call) {
   auto body = read_exchange(call->request.body);
   if (!body.ok()) return call->fail(body.error());
-  for (const std::string& queue : body->claim ? body->claim->wish.queues : std::vector<std::string>()) {
-    if (auto allowed = call->check_scope(queue); !allowed.ok()) return call->fail(allowed.error());
+  if (body->claim) {
+    if (auto allowed = check_scope_of(*call, *body->claim); !allowed.ok()) return call->fail(allowed.error());
   }
-  if (body->settlements.empty() && body->claim->wait > Duration::zero()) return api.wait_for_tasks(call, *body->claim);
   auto batch = std::make_shared<SettleBatch>();
   std::vector<Settlement> settlements = read_settlements(api, *call, body->settlements, body->owner, *batch);
-  const ClaimWish wish = body->claim ? body->claim->wish : ClaimWish{.owner = body->owner};
-  const auto answer = [call, batch, wish](Exchanged exchanged) {
-    call->run([&] { answer_exchange(*call, *batch, wish, std::move(exchanged)); });
-  };
-  if (body->claim) return api.parts().combiner.exchange(std::move(settlements), wish, answer);
-  api.parts().combiner.settle(std::move(settlements), [answer](std::vector<Result<SettleOutcome>> outcomes) {
-    answer({.settled = std::move(outcomes)});
-  });
+  api.exchange(call, {.owner = body->owner, .settlements = std::move(settlements), .claim = std::move(body->claim)},
+               body->wait, [call, batch](Claimer::Answer got) { answer_exchange(*call, *batch, std::move(got)); });
 }
 
 }  // namespace
@@ -180,15 +201,17 @@ std::vector<Route> worker_routes() {
        .pattern = "/v1/exchange",
        .name = "exchange",
        .tag = "workers",
-       .summary =
-           "Settle attempts and claim the next tasks in one call and one commit. It waits for tasks only if it settles "
-           "nothing. After a lost answer, send the same body again",
+       .summary = "Settle attempts and claim the next tasks in one call and one commit. It waits only if it settles "
+                  "nothing: for "
+                  "tasks, and for `attention`, which says that a task of the owner was cancelled. After a lost answer, "
+                  "send the "
+                  "same body again",
        .access = Access::kWork,
        .body = "Exchange",
        .answers = {{200, "The outcomes and the tasks", "Exchanged"},
                    {409, "Tasks of another owner are leased under this token; the settlements were made"},
                    {422, "A value is not allowed; nothing was done"},
-                   {429, "Too many calls are in progress"},
+                   {429, "Too many calls are in progress, or too many of this access token are waiting"},
                    {503, "The store is unavailable; repeat the same body"}},
        .handle = exchange},
   };

@@ -63,6 +63,7 @@ std::vector<Finding> examine(const Context& context, const DoctorFlags& flags, N
       check_data_folder(config->data)};
   std::ranges::move(check_store(*config, context.clock), std::back_inserter(findings));
   std::ranges::move(check_node(client, !flags.client.node.empty()), std::back_inserter(findings));
+  std::ranges::move(check_delay(config->delay, context.clock), std::back_inserter(findings));
   return findings;
 }
 

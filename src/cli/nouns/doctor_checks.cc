@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <sstream>
+#include <utility>
 
 #include "app/open_store.h"
 #include "base/duration.h"
 #include "base/quote.h"
 #include "base/version.h"
 #include "cli/client/replies.h"
+#include "kafka/kafka_admin.h"
 #include "stores/postgres/connection/rights.h"
 #include "stores/postgres/postgres_store.h"
 #include "stores/sqlite/sqlite_store.h"
@@ -135,6 +138,38 @@ Finding check_data_folder(const std::string& path) {
 std::vector<Finding> check_store(const Config& config, const Clock& clock) {
   if (config.store.starts_with(kPostgresScheme)) return check_postgres(config, clock);
   return check_sqlite(config.store);
+}
+
+std::vector<Finding> check_delay(const DelayConfig& config, const Clock& clock) {
+  constexpr Duration kPatience = std::chrono::seconds(5);
+  std::vector<std::pair<std::string, TopicRole>> topics;
+  for (const DelayQueueConfig& queue : config.queues) {
+    for (const auto& topic :
+         {std::pair(queue.relay.input, TopicRole::kInput), std::pair(queue.output, TopicRole::kOutput),
+          std::pair(queue.dead_letter, TopicRole::kDeadLetter)}) {
+      if (!topic.first.empty()) topics.push_back(topic);
+    }
+  }
+  if (topics.empty()) return {};
+  std::ostringstream dropped;
+  const Logger log(dropped, clock, {.level = LogLevel::kOff});
+  auto admin = KafkaAdmin::open(config.kafka, clock, log);
+  if (!admin.ok()) return {{Health::kBad, "kafka", admin.error().message}};
+  std::vector<Finding> findings;
+  for (const auto& [topic, role] : topics) {
+    const auto facts = admin->look(topic, kPatience);
+    if (!facts.ok()) {
+      findings.push_back({Health::kBad, "kafka", facts.error().message});
+      if (facts.error().code == ErrorCode::kUnavailable) return findings;
+      continue;
+    }
+    const auto warnings = topic_warnings(topic, role, *facts);
+    for (const std::string& warning : warnings) findings.push_back({Health::kNote, "kafka", warning});
+    if (warnings.empty()) {
+      findings.push_back({Health::kGood, "kafka", fmt::format("topic {} has {} partitions", topic, facts->partitions)});
+    }
+  }
+  return findings;
 }
 
 // Whether the node accepts the token of this user.

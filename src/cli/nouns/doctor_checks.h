@@ -29,4 +29,8 @@ std::vector<Finding> check_store(const Config& config, const Clock& clock);
 // The node: reachable, ready, accepts this user, and of this version. If the user has named it, it is expected to run.
 std::vector<Finding> check_node(NodeClient& client, bool is_expected);
 
+// The topics of the delay queues: a broker answers, they exist, and nothing about them may lose messages. None without
+// delay queues.
+std::vector<Finding> check_delay(const DelayConfig& config, const Clock& clock);
+
 }  // namespace horae::cli

@@ -3,99 +3,356 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/mutant.h"
-#include "store/submission.h"
 
 namespace horae {
 namespace {
 
-template <typename Queues>
-bool concerns(const ClaimWish& wish, const Queues& queues) {
-  return std::ranges::find_first_of(wish.queues, queues) != wish.queues.end();
-}
-
-// Whether the tasks of the wish are released when its worker is gone.
+// Whether the tasks of the claim are released when its worker is gone.
 bool is_released_by_node(const ClaimWish& wish) { return !wish.once || HORAE_MUTANT("workers_token_is_released"); }
 
-// False if nothing was dropped.
-template <typename Leftovers>
-bool drop_oldest(Leftovers& leftovers, std::size_t most) {
-  if (leftovers.size() <= most) return false;
-  leftovers.erase(leftovers.begin(), leftovers.end() - static_cast<std::ptrdiff_t>(most));
-  return true;
+const Error& stopping() {
+  static const Error error{ErrorCode::kUnavailable,
+                           "this node is stopping, and the outcome of the claim is unknown: repeat it at another node "
+                           "with the same token"};
+  return error;
+}
+
+void remove(std::map<std::string, std::set<Claimer::Ticket>, std::less<>>& lines, const std::string& name,
+            Claimer::Ticket ticket) {
+  const auto line = lines.find(name);
+  if (line == lines.end()) return;
+  line->second.erase(ticket);
+  if (line->second.empty()) lines.erase(line);
 }
 
 }  // namespace
 
-std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks) {
-  std::vector<Settlement> releases;
-  for (const LeasedTask& task : tasks) {
-    releases.push_back({.event = Event::kRelease,
-                        .id = task.id,
-                        .number = task.number,
-                        .attempt = task.attempt,
-                        .owner = owner,
-                        .queue = task.queue});
-  }
-  return releases;
-}
+Claimer::Claimer(Combiner& combiner, TaskStore& tasks, Logger log, std::function<void()> wake, ClaimerOptions options,
+                 Meter& meter)
+    : combiner_(combiner),
+      tasks_(tasks),
+      log_(log),
+      wake_(std::move(wake)),
+      options_(options),
+      leftovers_(std::move(log)),
+      waiting_probe_(meter.probe({"horae_waiting_workers", "Long polls that wait for tasks"},
+                                 [this] { return static_cast<double>(waiting()); })) {}
 
-Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
+// ---- Calls ----
+
+Claimer::Ticket Claimer::exchange(Call call) {
+  Todo todo;
   Ticket ticket = 0;
   {
     const std::lock_guard lock(mutex_);
     ticket = next_ticket_++;
-    if (new_queues_.size() < kMaxQueues) new_queues_.insert(wish.queues.begin(), wish.queues.end());
-    const bool may_repeat = wish.once;
-    waiting_.emplace(
-        ticket,
-        Waiting{
-            .wish = std::move(wish), .deadline = deadline, .deliver = std::move(deliver), .is_uncertain = may_repeat});
+    Waiting waiting{.call = std::move(call)};
+    waiting.has_attention = attention_.take(waiting.call.owner);
+    const bool may_wait = waiting.call.settlements.empty() && !(is_ending_ && waiting.call.is_admitted);
+    if (!may_wait || waiting.has_attention || is_draining_) waiting.call.wait_until.reset();
+    if (waiting.call.claim) note_awaited(*waiting.call.claim);
+    const auto each = waiting_.emplace(ticket, std::move(waiting)).first;
+    if (!waits(each->second)) {
+      ask(ticket, todo);
+    } else {
+      owners_[each->second.call.owner].insert(ticket);
+      each->second.is_fresh = each->second.call.claim && each->second.call.claim->once;
+      enter_line(ticket, each->second, todo);
+    }
   }
-  wake_();
+  perform(std::move(todo));
   return ticket;
 }
 
-Claimer::Forgotten Claimer::forget(Ticket ticket) {
-  const std::lock_guard lock(mutex_);
-  const auto found = waiting_.find(ticket);
-  if (found == waiting_.end()) return Forgotten::kIsUnderWay;
-  const bool is_uncertain = found->second.is_uncertain;
-  if (is_uncertain && is_released_by_node(found->second.wish)) {
-    // It stays until its tasks are looked up; the worker is not called.
-    found->second.deliver = [](const Result<std::vector<LeasedTask>>&) { return false; };
-  } else {
-    waiting_.erase(found);
-  }
-  return is_uncertain ? Forgotten::kMayHoldTasks : Forgotten::kHeldNothing;
+Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver) {
+  std::string owner = wish.owner;
+  return exchange(
+      {.owner = std::move(owner),
+       .claim = std::move(wish),
+       .wait_until = deadline,
+       .deliver = [deliver = std::move(deliver)](Answer answer) { return deliver(std::move(answer.tasks)); }});
 }
 
-void Claimer::on_ready(const std::vector<std::string>& queues) {
-  bool any = false;
+void Claimer::note_awaited(const ClaimWish& wish) {
+  if (new_queues_.size() < kMaxQueues) new_queues_.insert(wish.queues.begin(), wish.queues.end());
+}
+
+bool Claimer::waits(const Waiting& waiting) const { return waiting.call.wait_until && !is_draining_; }
+
+void Claimer::perform(Todo todo) {
+  for (Delivery& delivery : todo.deliveries) deliver(std::move(delivery));
+  for (Sending& sending : todo.sendings) send(std::move(sending));
+  if (todo.wakes) wake_();
+}
+
+// Sends what the call wants to the combiner. Nothing is claimed any more while the node drains.
+void Claimer::ask(Ticket ticket, Todo& todo) {
+  const auto each = waiting_.find(ticket);
+  Waiting& waiting = each->second;
+  leave_line(ticket, waiting);
+  if (waiting.call.claim && is_draining_) {
+    // The token may hold tasks already, which "nothing" would hide.
+    const bool may_hold = waiting.call.claim->once;
+    waiting.call.claim.reset();
+    if (may_hold && waiting.call.settlements.empty()) return answer(each, {.settled = {}, .tasks = stopping()}, todo);
+  }
+  if (!waiting.call.claim && waiting.call.settlements.empty()) return answer(each, {}, todo);
+  waiting.is_asking = true;
+  ++sendings_;
+  if (waiting.call.claim) waiting.grant = permits_.take(*waiting.call.claim);
+  todo.sendings.push_back({ticket, std::exchange(waiting.call.settlements, {}), waiting.call.claim});
+}
+
+void Claimer::send(Sending sending) {
+  const Ticket ticket = sending.ticket;
+  if (!sending.claim) {
+    return combiner_.settle(std::move(sending.settlements), [this, ticket](std::vector<Result<SettleOutcome>> settled) {
+      finish(ticket, std::move(settled), ClaimOutcome());
+    });
+  }
+  if (sending.settlements.empty()) {
+    return combiner_.claim(std::move(*sending.claim),
+                           [this, ticket](Result<ClaimOutcome> leased) { finish(ticket, {}, std::move(leased)); });
+  }
+  combiner_.exchange(std::move(sending.settlements), std::move(*sending.claim), [this, ticket](Exchanged exchanged) {
+    finish(ticket, std::move(exchanged.settled), std::move(exchanged.leased));
+  });
+}
+
+void Claimer::finish(Ticket ticket, std::vector<Result<SettleOutcome>> settled, Result<ClaimOutcome> leased) {
+  Todo todo;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [ticket, waiting] : waiting_) {
-      if (!concerns(waiting.wish, queues)) continue;
-      waiting.is_due = true;
-      any = true;
+    const auto each = waiting_.find(ticket);
+    HORAE_CHECK(each != waiting_.end() && each->second.is_asking, "a call that is under way stays until its answer");
+    Waiting& waiting = each->second;
+    waiting.is_asking = false;
+    --sendings_;
+    const Permits::Grant grant = std::exchange(waiting.grant, {});
+    const bool loses_permits = waiting.is_gone && HORAE_MUTANT("permit_lost_with_gone_waiter");
+    if (!leased.ok()) {
+      if (!loses_permits) permits_.note_failure(grant);
+      rest(leased.error(), todo);
+    } else if (waiting.call.claim) {
+      if (!loses_permits) permits_.note_outcome(grant, *waiting.call.claim, *leased);
+      if (std::exchange(is_resting_, false)) todo.wakes = true;
     }
-    if (is_under_way_) ready_meanwhile_.insert(queues.begin(), queues.end());
+    conclude(each, std::move(settled), std::move(leased), todo);
+    for (const Permits::Grant::OfQueue& given : grant.queues) serve(given.queue, todo);
   }
-  if (any && !HORAE_MUTANT("lost_wake_up")) wake_();
+  perform(std::move(todo));
 }
 
-void Claimer::on_ready_anywhere() {
+// The call is over, or waits on.
+void Claimer::conclude(Waitings::iterator each, std::vector<Result<SettleOutcome>> settled, Result<ClaimOutcome> leased,
+                       Todo& todo) {
+  Waiting& waiting = each->second;
+  const bool waits_on = waits(waiting) && !waiting.is_gone && !waiting.has_attention;
+  if (!waiting.call.claim) return answer(each, {.settled = std::move(settled)}, todo);
+  const ClaimWish& wish = *waiting.call.claim;
+  if (!leased.ok()) {
+    // This claim may have repeated one that got tasks, even if it failed for certain itself.
+    const bool may_hold = leased.error().code == ErrorCode::kUnavailable || wish.once;
+    waiting.is_uncertain = may_hold && !HORAE_MUTANT("lost_answer_is_forgotten");
+    if (waits_on) return enter_line(each->first, waiting, todo);
+    if (waiting.is_uncertain && is_released_by_node(wish)) leftovers_.add(wish);
+    return answer(each, {.settled = std::move(settled), .tasks = leased.error()}, todo);
+  }
+  waiting.is_uncertain = false;
+  waiting.is_fresh = false;
+  const bool is_over = leased->kind != ClaimOutcome::Kind::kNew || !leased->tasks.empty() || !waits_on;
+  if (!is_over) return enter_line(each->first, waiting, todo);
+  Answer said{.settled = std::move(settled), .tasks = std::move(leased->tasks)};
+  if (leased->kind == ClaimOutcome::Kind::kOtherOwner) said.tasks = other_owner_error(wish);
+  answer(each, std::move(said), todo);
+}
+
+void Claimer::answer(Waitings::iterator each, Answer answer, Todo& todo) {
+  Waiting& waiting = each->second;
+  answer.has_attention = waiting.has_attention;
+  leave_line(each->first, waiting);
+  remove(owners_, waiting.call.owner, each->first);
+  todo.deliveries.push_back({std::move(waiting.call), waiting.is_gone, std::move(answer)});
+  ++deliveries_;
+  waiting_.erase(each);
+}
+
+void Claimer::deliver(Delivery delivery) {
+  const bool has_attention = delivery.answer.has_attention;
+  const bool is_told = has_attention && delivery.answer.tasks.ok();
+  const auto& claim = delivery.call.claim;
+  std::vector<Settlement> releases;
+  if (claim && is_released_by_node(*claim) && delivery.answer.tasks.ok()) {
+    releases = releases_of(delivery.call.owner, *delivery.answer.tasks);
+  }
+  const bool is_taken = !delivery.is_gone && delivery.call.deliver(std::move(delivery.answer));
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [ticket, waiting] : waiting_) waiting.is_due = true;
-    ready_anywhere_meanwhile_ = true;
+    --deliveries_;
+    if (has_attention && !(is_taken && is_told)) attention_.keep(delivery.call.owner);
+    if (is_taken || releases.empty() || HORAE_MUTANT("gone_workers_keep_tasks")) return;
+    leftovers_.add(std::move(releases), claim->lease);
   }
-  wake_();
+  release_leftovers();
+}
+
+// ---- Those that wait ----
+
+// A claim that waits asks at once if there is work for it; else what it needs next is for run_once(), and so is a claim
+// that may hold tasks: under a token of the node it must not be repeated before it was looked up.
+void Claimer::enter_line(Ticket ticket, const Waiting& waiting, Todo& todo) {
+  const auto& claim = waiting.call.claim;
+  if (waiting.is_uncertain) {
+    todo.wakes = true;
+    return;
+  }
+  if (claim && !is_resting_ && permits_.has_work(*claim)) return ask(ticket, todo);
+  if (claim) {
+    for (const std::string& queue : claim->queues) lines_[queue].insert(ticket);
+  }
+  const bool is_checked_late = waiting.is_fresh && next_check_ < next_pass_;
+  if (is_checked_late || *waiting.call.wait_until < next_pass_) todo.wakes = true;
+}
+
+void Claimer::leave_line(Ticket ticket, const Waiting& waiting) {
+  if (!waiting.call.claim) return;
+  for (const std::string& queue : waiting.call.claim->queues) remove(lines_, queue, ticket);
+}
+
+void Claimer::serve(const std::string& queue, Todo& todo) {
+  while (!is_resting_ && !is_draining_ && permits_.has_work(queue)) {
+    const auto line = lines_.find(queue);
+    if (line == lines_.end()) return;
+    ask(*line->second.begin(), todo);
+  }
+}
+
+void Claimer::serve_all(Todo& todo) {
+  std::vector<std::string> queues;
+  for (const auto& [queue, line] : lines_) queues.push_back(queue);
+  for (const std::string& queue : queues) serve(queue, todo);
+}
+
+// Ends a wait before anything came for it. What its claim may hold is found by the worker, under its own token, or
+// looked up and released.
+void Claimer::give_up(Waitings::iterator each, Todo& todo) {
+  Waiting& waiting = each->second;
+  if (waiting.is_asking) {
+    waiting.call.wait_until.reset();  // its answer ends it
+    return;
+  }
+  const auto& claim = waiting.call.claim;
+  const bool may_hold = claim && (waiting.is_uncertain || waiting.is_fresh);
+  if (may_hold && !waiting.is_fresh && is_released_by_node(*claim)) leftovers_.add(*claim);
+  Answer said;
+  if (may_hold) said.tasks = stopping();
+  answer(each, std::move(said), todo);
+}
+
+void Claimer::forget(Ticket ticket) {
+  Todo todo;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto each = waiting_.find(ticket);
+    if (each == waiting_.end()) return;
+    each->second.is_gone = true;
+    if (each->second.is_asking) return;
+    give_up(each, todo);
+    todo.wakes = !leftovers_.empty();
+  }
+  perform(std::move(todo));
+}
+
+void Claimer::end_calls() {
+  Todo todo;
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+    for (auto next = waiting_.begin(); next != waiting_.end();) {
+      const auto each = next++;
+      if (each->second.call.is_admitted) give_up(each, todo);
+    }
+  }
+  perform(std::move(todo));
+}
+
+void Claimer::end_revoked() {
+  std::vector<std::pair<Ticket, std::function<bool()>>> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [ticket, waiting] : waiting_) {
+      if (waiting.call.is_admitted) asked.emplace_back(ticket, waiting.call.is_admitted);
+    }
+  }
+  std::erase_if(asked, [](const auto& each) { return each.second(); });
+  Todo todo;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [ticket, is_admitted] : asked) {
+      if (const auto each = waiting_.find(ticket); each != waiting_.end()) give_up(each, todo);
+    }
+  }
+  perform(std::move(todo));
+}
+
+// ---- What wakes them ----
+
+void Claimer::on_wake_ups(const WakeUps& wake_ups) {
+  Todo todo;
+  {
+    const std::lock_guard lock(mutex_);
+    announce(wake_ups, todo);
+    for (const std::string& owner : wake_ups.cancelled_owners) call_attention(owner, todo);
+  }
+  perform(std::move(todo));
+}
+
+void Claimer::announce(const WakeUps& wake_ups, Todo& todo) {
+  for (const ReadyTasks& each : wake_ups.counted) permits_.announce(each.queue, each.count);
+  for (const std::string& queue : wake_ups.ready) permits_.announce(queue, 0);
+  const bool is_anywhere = wake_ups.ready_anywhere || wake_ups.control;
+  if (is_anywhere) permits_.announce_anywhere();
+  if (HORAE_MUTANT("lost_wake_up")) return;
+  if (is_anywhere) return serve_all(todo);
+  for (const ReadyTasks& each : wake_ups.counted) serve(each.queue, todo);
+  for (const std::string& queue : wake_ups.ready) serve(queue, todo);
+}
+
+void Claimer::on_ready(const std::vector<std::string>& queues) { on_wake_ups({.ready = queues}); }
+
+void Claimer::on_ready_anywhere() { on_wake_ups({.ready_anywhere = true}); }
+
+// A wait whose token may hold tasks ends with one more claim. If nobody waits, the hint is kept for the next call.
+void Claimer::call_attention(const std::string& owner, Todo& todo) {
+  const auto found = owners_.find(owner);
+  if (found == owners_.end()) return attention_.keep(owner);
+  const std::set<Ticket> tickets = found->second;
+  for (const Ticket ticket : tickets) {
+    const auto each = waiting_.find(ticket);
+    Waiting& waiting = each->second;
+    waiting.has_attention = true;
+    if (waiting.is_asking) continue;
+    if (!waiting.is_fresh && !waiting.is_uncertain) {
+      answer(each, {}, todo);
+    } else if (waiting.is_fresh) {
+      ask(ticket, todo);
+    }
+  }
 }
 
 std::size_t Claimer::waiting() const {
   const std::lock_guard lock(mutex_);
-  return waiting_.size();
+  return static_cast<std::size_t>(std::ranges::count_if(waiting_, [](const auto& each) {
+    const Waiting& waiting = each.second;
+    return waiting.call.claim && waiting.call.wait_until && !waiting.is_asking;
+  }));
+}
+
+bool Claimer::is_busy() const {
+  const std::lock_guard lock(mutex_);
+  return deliveries_ > 0 || sendings_ > 0 || is_releasing_;
 }
 
 std::vector<std::string> Claimer::take_awaited() {
@@ -103,268 +360,22 @@ std::vector<std::string> Claimer::take_awaited() {
   std::set<std::string> awaited = std::exchange(new_queues_, {});
   for (const auto& [ticket, waiting] : waiting_) {
     if (awaited.size() >= kMaxQueues) break;
-    awaited.insert(waiting.wish.queues.begin(), waiting.wish.queues.end());
+    if (waiting.call.claim) awaited.insert(waiting.call.claim->queues.begin(), waiting.call.claim->queues.end());
   }
   return {awaited.begin(), awaited.end()};
-}
-
-MonotonicTime Claimer::run_once(MonotonicTime now) {
-  has_failed_ = false;
-  is_away_ = false;
-  look_ups_ = 0;
-  look_up_leftovers();
-  Waitings due = take_due(now);
-  find_lost_answers(due);
-  claim(due);
-  end_waits_of_served_tokens(due, now);
-  wait_on_or_give_up(due, now);
-  release_leftovers();
-  bound_leftovers();
-  if (has_failed_) next_poll_ = std::min(next_poll_, now + retry_in());
-  return next_run(now);
-}
-
-// Takes the wishes for which tasks may be ready, and those at their deadline; all of them when it is time to poll.
-Claimer::Waitings Claimer::take_due(MonotonicTime now) {
-  const bool poll = now >= next_poll_;
-  if (poll) next_poll_ = now + options_.poll;
-  Waitings due;
-  const std::lock_guard lock(mutex_);
-  is_under_way_ = true;
-  ready_meanwhile_.clear();
-  ready_anywhere_meanwhile_ = false;
-  for (auto next = waiting_.begin(); next != waiting_.end();) {
-    const auto each = next++;
-    const Waiting& waiting = each->second;
-    const bool is_its_time = waiting.deadline <= now || (waiting.next_claim && *waiting.next_claim <= now);
-    if ((poll && !HORAE_MUTANT("never_polls")) || waiting.is_due || is_its_time) due.insert(waiting_.extract(each));
-  }
-  return due;
-}
-
-void Claimer::find_lost_answers(Waitings& due) {
-  bool has_failed = false;
-  for (auto next = due.begin(); next != due.end();) {
-    const auto each = next++;
-    Waiting& waiting = each->second;
-    if (!waiting.is_uncertain || waiting.wish.once) continue;  // the next claim finds it
-    waiting.is_due = !has_failed && !may_look_up();            // there are too many for one pass
-    if (has_failed || !may_look_up()) continue;
-    auto held = look_up(waiting.wish);
-    has_failed = !held;
-    if (has_failed) continue;
-    waiting.is_uncertain = false;
-    if (held->empty()) continue;
-    deliver(waiting, std::move(*held));
-    due.erase(each);
-  }
-}
-
-// One claim for all wishes. Those that got tasks, or may have none, leave `due`.
-void Claimer::claim(Waitings& due) {
-  if (is_away_) {
-    for (auto& [ticket, waiting] : due) waiting.is_due = false;  // retried later, not at once
-    return;
-  }
-  std::vector<Waiting*> asking;
-  std::vector<ClaimWish> wishes;
-  std::vector<Ticket> tickets;
-  std::size_t wanted = 0;
-  std::size_t tokens = 0;
-  for (auto& [ticket, waiting] : due) {
-    // The transaction is bounded, because other calls wait for it; a single wish always fits.
-    const auto more = static_cast<std::size_t>(waiting.wish.max);
-    const bool is_resolved = !waiting.is_uncertain || waiting.wish.once;
-    if (!is_resolved || (wanted > 0 && wanted + more > kMaxBatch)) continue;
-    if (waiting.wish.once && ++tokens > kMaxOnceInAClaim) {
-      waiting.is_due = true;
-      continue;
-    }
-    wanted += more;
-    asking.push_back(&waiting);
-    wishes.push_back(waiting.wish);
-    tickets.push_back(ticket);
-  }
-  if (wishes.empty() || is_draining()) return;
-  auto granted = tasks_.claim(wishes);
-  if (!granted.ok()) {
-    note_failure(granted.error());
-    log_.warn("cannot claim tasks", {{"workers", wishes.size()}, {"reason", granted.error().message}});
-    for (Waiting* waiting : asking) {
-      waiting->is_due = false;  // retried later, not at once
-      // This claim may have repeated one that got tasks, even if it failed for certain itself.
-      const bool may_hold = granted.error().code == ErrorCode::kUnavailable || waiting->wish.once;
-      waiting->is_uncertain = may_hold && !HORAE_MUTANT("lost_answer_is_forgotten");
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < asking.size(); ++i) {
-    asking[i]->is_due = false;
-    asking[i]->is_uncertain = false;
-    ClaimOutcome& outcome = (*granted)[i];
-    if (outcome.kind == ClaimOutcome::Kind::kOtherOwner) {
-      (void)asking[i]->deliver(other_owner_error(asking[i]->wish));
-    } else if (!outcome.tasks.empty()) {
-      deliver(*asking[i], std::move(outcome.tasks));
-    } else {
-      continue;
-    }
-    due.erase(tickets[i]);
-  }
-}
-
-// Checks each wish once, and only after its first claim has found nothing, so that it costs nothing where there is
-// work. What was leased under the token since that claim is found by the next claim, which is the last.
-void Claimer::end_waits_of_served_tokens(Waitings& due, MonotonicTime now) {
-  std::vector<Waiting*> waits;
-  std::vector<Uuid> tokens;
-  for (auto& [ticket, waiting] : due) {
-    const bool has_claimed = !waiting.is_due && !waiting.is_uncertain;
-    if (!waiting.wish.once || !waiting.is_fresh || !has_claimed || waiting.deadline <= now) continue;
-    waits.push_back(&waiting);
-    tokens.push_back(waiting.wish.token);
-  }
-  if (tokens.empty() || is_away_ || is_draining()) return;
-  const auto served = tasks_.have_served(tokens);
-  if (!served.ok()) return note_failure(served.error());
-  for (std::size_t i = 0; i < waits.size(); ++i) {
-    waits[i]->is_fresh = false;
-    if (!(*served)[i]) continue;
-    waits[i]->is_due = true;
-    waits[i]->is_uncertain = true;
-    waits[i]->deadline = now;
-  }
-}
-
-// False if the wait is over.
-bool Claimer::wait_on(Waitings::node_type& each, MonotonicTime now) {
-  Waiting& waiting = each.mapped();
-  const std::lock_guard lock(mutex_);
-  const bool has_to_claim = waiting.wish.once && waiting.is_due;  // it must get what its token may hold
-  if (is_draining_ || (waiting.deadline <= now && !has_to_claim)) return false;
-  if (waiting.wish.once) waiting.next_claim = now + std::max(waiting.wish.lease / 3, options_.retry);
-  if (ready_anywhere_meanwhile_ || concerns(waiting.wish, ready_meanwhile_)) waiting.is_due = true;
-  waiting_.insert(std::move(each));
-  return true;
-}
-
-void Claimer::wait_on_or_give_up(Waitings& due, MonotonicTime now) {
-  while (!due.empty()) {
-    auto each = due.extract(due.begin());
-    Waiting& waiting = each.mapped();
-    if (wait_on(each, now)) continue;
-    if (waiting.is_uncertain && is_released_by_node(waiting.wish)) {
-      uncertain_.push_back(waiting.wish);
-      shortest_ = std::min(shortest_, waiting.wish.lease);
-    }
-    if (waiting.is_uncertain || is_away_) {
-      (void)waiting.deliver(Error{ErrorCode::kUnavailable, "the store is away: try again"});
-    } else {
-      (void)waiting.deliver(std::vector<LeasedTask>());
-    }
-  }
 }
 
 void Claimer::drain() {
   {
     const std::lock_guard lock(mutex_);
     is_draining_ = true;
-    for (auto& [ticket, waiting] : waiting_) waiting.is_due = true;
   }
   wake_();
 }
 
-bool Claimer::is_draining() const {
-  const std::lock_guard lock(mutex_);
-  return is_draining_;
-}
-
 bool Claimer::is_empty() const {
   const std::lock_guard lock(mutex_);
-  return waiting_.empty() && !is_under_way_ && !has_leftovers_;
-}
-
-// What a claim without an answer holds is found, or released, while most of its lease is left.
-Duration Claimer::retry_in() const {
-  Duration shortest = uncertain_.empty() && unreleased_.empty() ? kMaxLease : shortest_;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [ticket, waiting] : waiting_) {
-    if (waiting.is_uncertain) shortest = std::min(shortest, waiting.wish.lease);
-  }
-  return std::min(options_.retry, shortest / 4);
-}
-
-MonotonicTime Claimer::next_run(MonotonicTime now) {
-  MonotonicTime next = std::max(next_poll_, now);       // a pass between two polls does not delay the next poll
-  if (!uncertain_.empty() && !has_failed_) next = now;  // there were too many for one pass
-  const std::lock_guard lock(mutex_);
-  is_under_way_ = false;
-  has_leftovers_ = !uncertain_.empty() || !unreleased_.empty();
-  for (const auto& [ticket, waiting] : waiting_) {
-    next = std::min(next, waiting.is_due ? now : waiting.deadline);
-    if (waiting.next_claim) next = std::min(next, *waiting.next_claim);
-  }
-  return next;
-}
-
-void Claimer::deliver(Waiting& waiting, std::vector<LeasedTask> tasks) {
-  const std::vector<Settlement> releases = releases_of(waiting.wish.owner, tasks);
-  const bool is_gone = !waiting.deliver(std::move(tasks));
-  if (!is_gone || !is_released_by_node(waiting.wish) || HORAE_MUTANT("gone_workers_keep_tasks")) return;
-  unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
-  shortest_ = std::min(shortest_, waiting.wish.lease);
-}
-
-// ---- Leftovers: claims whose worker is gone ----
-
-void Claimer::note_failure(const Error& error) {
-  has_failed_ = true;
-  is_away_ = is_away_ || error.code == ErrorCode::kUnavailable;
-}
-
-std::optional<std::vector<LeasedTask>> Claimer::look_up(const ClaimWish& wish) {
-  ++look_ups_;
-  auto held = tasks_.leases_of(wish.token);
-  if (held.ok()) return std::move(*held);
-  note_failure(held.error());
-  return std::nullopt;
-}
-
-void Claimer::look_up_leftovers() {
-  while (!uncertain_.empty() && may_look_up()) {
-    const ClaimWish& wish = uncertain_.front();
-    const auto held = look_up(wish);
-    if (!held) return;
-    const std::vector<Settlement> releases = releases_of(wish.owner, *held);
-    unreleased_.insert(unreleased_.end(), releases.begin(), releases.end());
-    uncertain_.pop_front();
-  }
-}
-
-void Claimer::release_leftovers() {
-  while (!unreleased_.empty() && !is_away_) {
-    const auto count = static_cast<std::ptrdiff_t>(std::min(unreleased_.size(), kMaxBatch));
-    const std::vector<Settlement> batch(unreleased_.begin(), unreleased_.begin() + count);
-    const auto settled = tasks_.settle(batch);
-    if (!settled.ok()) {
-      note_failure(settled.error());
-      log_.warn("cannot release tasks of workers that are gone", {{"reason", settled.error().message}});
-      return;
-    }
-    unreleased_.erase(unreleased_.begin(), unreleased_.begin() + count);
-  }
-}
-
-void Claimer::bound_leftovers() {
-  const bool drops_claims = drop_oldest(uncertain_, kMaxUncertainClaims);
-  const bool drops_tasks = drop_oldest(unreleased_, kMaxUnreleasedTasks);
-  if ((drops_claims || drops_tasks) && !std::exchange(has_dropped_, true)) {
-    log_.warn("too many tasks of workers that are gone cannot be released: the oldest will expire",
-              {{"claims", uncertain_.size()}, {"tasks", unreleased_.size()}});
-  }
-  if (!uncertain_.empty() || !unreleased_.empty()) return;
-  has_dropped_ = false;
-  shortest_ = kMaxLease;
+  return waiting_.empty() && deliveries_ == 0 && !is_in_pass_ && !is_releasing_ && leftovers_.empty();
 }
 
 }  // namespace horae

@@ -1,9 +1,8 @@
-// Claims tasks for all waiting workers of a node in one transaction.
+// The calls of workers: it settles, claims and lets wait, for all workers of a node and for the node's own slots.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,11 +10,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/meter.h"
+#include "engine/claims/attention.h"
+#include "engine/claims/leftovers.h"
+#include "engine/claims/permits.h"
 #include "engine/loop.h"
+#include "engine/wake_ups.h"
+#include "store/combiner.h"
 #include "store/task_store.h"
 
 namespace horae {
@@ -23,76 +28,90 @@ namespace horae {
 struct ClaimerOptions {
   Duration poll = std::chrono::seconds(1);   // for what other nodes made ready, unless a ClusterPoller wakes the loop
   Duration retry = std::chrono::seconds(1);  // after the store has failed; sooner if short leases may be held
+  Duration check = std::chrono::seconds(1);  // between two looks whether tokens have served; sooner for short leases
 };
-
-// The most that an outage may leave to be looked up or released. Beyond it, the oldest are left to expire.
-inline constexpr std::size_t kMaxUncertainClaims = 1'000;
-inline constexpr std::size_t kMaxUnreleasedTasks = 10'000;
 
 // Claims whose answer was lost are looked up one by one. Bounds a pass, so that waiting workers are answered in time.
 inline constexpr std::size_t kMaxLookUpsInAPass = 100;
 
-// Settlements that release tasks which their owner never started: that costs no try.
-std::vector<Settlement> releases_of(const std::string& owner, const std::vector<LeasedTask>& tasks);
-
-// The store locks each token of a wish with `once` for the time of a claim. Bounds the locks of one claim.
-inline constexpr std::size_t kMaxOnceInAClaim = 100;
-
-// A worker waits with a wish and is called when there are tasks, or at its deadline. The wishes of all waiting workers
-// are one call of the store; each worker is the owner of the tasks that its wish got.
+// One registry of all that wait. A claim that waits is sent to the combiner when there may be work for it, so that it
+// shares a commit with settlements, submissions and other claims. Who is next follows from Permits: n tasks that become
+// ready wake as many waiting claims as they can feed, first come, first served. A wait whose queues proved empty asks
+// the store nothing until something is announced; a poll stands behind the announcements.
 //
-// The token of a wish with `once` was made by the worker, which repeats the wish, here or at another node, when it got
+// The token of a claim with `once` was made by the worker, which repeats the claim, here or at another node, when it got
 // no answer. It then gets what the token holds, perhaps long before this node notices that the connection is gone. So
-// this node never releases what such a token holds; if the worker does not come, the leases expire. While such a wish
-// waits, it is claimed again within a third of its lease, because another node may have got tasks under the token. Once
-// the token has served its claim, the wait ends.
+// this node never releases what such a token holds; if the worker does not come, the leases expire. The tokens of all
+// waits are checked in one call a second: one that has served elsewhere is claimed once more, and its wait ends.
 //
-// run_once() from one thread at a time; everything else is thread-safe. Callbacks run on the thread of run_once(), with
-// no lock held, and may call back.
-class Claimer final : public Loop {
+// After a failed claim all waits rest, and then those whose claim may have got tasks come first: without `once` they are
+// looked up by their tokens, else they claim again. Calls that do not wait are sent at any time.
+//
+// run_once() from one thread at a time; everything else is thread-safe. Callbacks run on the thread of the combiner's
+// rounds, of run_once() or of the call that caused them, with no lock held; they must return soon, and may call back.
+class Claimer : public Loop {
  public:
-  // Tasks, or an empty list at the deadline, or an error. Returns false if the worker is gone: its tasks are then
-  // released at once, unless the wish has `once`.
-  using Deliver = std::function<bool(Result<std::vector<LeasedTask>>)>;
+  struct Answer {
+    std::vector<Result<SettleOutcome>> settled;  // one for each settlement, in order
+    Result<std::vector<LeasedTask>> tasks = std::vector<LeasedTask>();
+    bool has_attention = false;  // a task of the owner was cancelled: its heartbeats know which
+  };
+
+  // What one worker wants. A claim that fails loses no settlement, and each has its own outcome.
+  struct Call {
+    std::string owner;
+    std::vector<Settlement> settlements = {};
+    std::optional<ClaimWish> claim = {};            // it passes check_claim_wish()
+    std::optional<MonotonicTime> wait_until = {};   // it waits only if it settles nothing
+    std::function<bool(Answer)> deliver = nullptr;  // false if the worker is gone: tasks are released, but for `once`
+    std::function<bool()> is_admitted = nullptr;    // null for the node's own calls; else see end_revoked()
+  };
   using Ticket = std::uint64_t;
 
-  // The store must outlive the loop. `wake` has run_once() called soon.
-  Claimer(TaskStore& tasks, Logger log, std::function<void()> wake, ClaimerOptions options = {},
-          Meter& meter = no_meter())
-      : tasks_(tasks),
-        log_(std::move(log)),
-        wake_(std::move(wake)),
-        options_(options),
-        waiting_probe_(meter.probe({"horae_waiting_workers", "Long polls that wait for tasks"},
-                                   [this] { return static_cast<double>(waiting()); })) {}
+  // Tasks, or an empty list at the deadline, or an error. Returns false if the worker is gone.
+  using Deliver = std::function<bool(Result<std::vector<LeasedTask>>)>;
 
-  // Waits for tasks until `deadline` at most. The wish must pass check_claim_wish().
+  // The combiner and the store must outlive the loop, and the combiner must not be stopped before it, nor run a round
+  // after it. `wake` has run_once() called soon.
+  Claimer(Combiner& combiner, TaskStore& tasks, Logger log, std::function<void()> wake, ClaimerOptions options = {},
+          Meter& meter = no_meter());
+
+  // Answers exactly once, unless the ticket is forgotten before; perhaps before it returns.
+  Ticket exchange(Call call);
+
+  // Waits for tasks until `deadline` at most, for the node itself. The wish must pass check_claim_wish().
   Ticket wait(ClaimWish wish, MonotonicTime deadline, Deliver deliver);
 
-  // The worker is gone. If it was waiting, it is not called any more.
-  enum class Forgotten {
-    kHeldNothing,   // it was waiting
-    kMayHoldTasks,  // it was waiting; the answer to its last claim was lost, or its token may hold tasks already
-    kIsUnderWay,    // its claim is under way, or over: if not, it is called, and must return false
-  };
-  Forgotten forget(Ticket ticket);
+  // The worker is gone: it is not called any more, unless its answer is under way, to which it must say false.
+  void forget(Ticket ticket);
 
-  // Tasks have become ready in these queues.
+  // Answers all calls that wait, but for the node's own, and lets none wait from now on.
+  void end_calls();
+
+  // The same, once, for the calls whose is_admitted() is false now.
+  void end_revoked();
+
+  // What concerns those that wait: ready tasks, queues that give tasks again, and owners of cancelled tasks.
+  void on_wake_ups(const WakeUps& wake_ups);
+
+  // An unknown number of tasks, maybe none, became ready in these queues, or in any.
   void on_ready(const std::vector<std::string>& queues);
-
-  // Tasks may have become ready in any queue.
   void on_ready_anywhere();
 
+  // Claims that wait and for which nothing is under way.
   std::size_t waiting() const;
 
-  // The queues of all waiting wishes, and of wishes that came since the last call; kMaxQueues at most.
+  // Whether a call of the combiner, or an answer, is under way.
+  bool is_busy() const;
+
+  // The queues of all waiting claims, and of claims that came since the last call; kMaxQueues at most.
   std::vector<std::string> take_awaited();
 
   // Before the node stops: from now on nothing is claimed, waiting workers are answered, and what a claim without an
   // answer may hold is looked up and released, as long as the loop is driven. Cannot be undone.
   void drain();
 
-  // True if no worker waits, no claim is under way, and nothing is left to be released.
+  // True if nobody waits, nothing is under way, and nothing is left to be released.
   bool is_empty() const;
 
   std::string_view name() const override { return "claimer"; }
@@ -100,64 +119,102 @@ class Claimer final : public Loop {
 
  private:
   struct Waiting {
-    ClaimWish wish;
-    MonotonicTime deadline;
-    Deliver deliver;
-    bool is_due = true;         // something may be ready for it
-    bool is_uncertain = false;  // the answer to its last claim was lost, or it repeats one: it may hold tasks already
-    bool is_fresh = true;       // it was not checked yet whether its token has served
-    std::optional<MonotonicTime> next_claim = {};  // at the latest
+    Call call;
+    bool is_asking = false;      // a call of the combiner or the store is under way for it
+    bool is_uncertain = false;   // the answer to its last claim was lost: it may hold tasks
+    bool is_fresh = false;       // its token was neither claimed with nor checked yet: it may be a repetition
+    bool is_gone = false;        // its worker, while it was asking
+    bool has_attention = false;  // goes with its answer
+    Permits::Grant grant = {};   // while it is asking
   };
   using Waitings = std::map<Ticket, Waiting>;  // in the order of arrival
 
-  // The steps of run_once(). After a call that found the store away, no step calls it again: each may take long to
-  // fail.
-  void look_up_leftovers();
-  Waitings take_due(MonotonicTime now);
-  void find_lost_answers(Waitings& due);
-  void claim(Waitings& due);
-  void end_waits_of_served_tokens(Waitings& due, MonotonicTime now);
-  void wait_on_or_give_up(Waitings& due, MonotonicTime now);
-  bool wait_on(Waitings::node_type& each, MonotonicTime now);
-  void release_leftovers();
-  bool is_draining() const;
+  // What is to be done when the lock is released.
+  struct Sending {
+    Ticket ticket = 0;
+    std::vector<Settlement> settlements;
+    std::optional<ClaimWish> claim;
+  };
+  struct Delivery {
+    Call call;
+    bool is_gone = false;
+    Answer answer;
+  };
+  struct Todo {
+    std::vector<Sending> sendings;
+    std::vector<Delivery> deliveries;
+    bool wakes = false;
+  };
+  void perform(Todo todo);
+  void send(Sending sending);
+  void deliver(Delivery delivery);
+  void finish(Ticket ticket, std::vector<Result<SettleOutcome>> settled, Result<ClaimOutcome> leased);
+
+  // With mutex_ held.
+  void ask(Ticket ticket, Todo& todo);
+  void answer(Waitings::iterator each, Answer answer, Todo& todo);
+  void give_up(Waitings::iterator each, Todo& todo);
+  void conclude(Waitings::iterator each, std::vector<Result<SettleOutcome>> settled, Result<ClaimOutcome> leased,
+                Todo& todo);
+  void enter_line(Ticket ticket, const Waiting& waiting, Todo& todo);
+  void leave_line(Ticket ticket, const Waiting& waiting);
+  void announce(const WakeUps& wake_ups, Todo& todo);
+  void call_attention(const std::string& owner, Todo& todo);
+  void serve(const std::string& queue, Todo& todo);
+  void serve_all(Todo& todo);
+  void rest(const Error& error, Todo& todo);
+  bool waits(const Waiting& waiting) const;
   Duration retry_in() const;
-  MonotonicTime next_run(MonotonicTime now);
+  Duration check_every() const;
+  void note_awaited(const ClaimWish& wish);
 
-  void deliver(Waiting& waiting, std::vector<LeasedTask> tasks);
-  bool may_look_up() const { return !is_away_ && look_ups_ < kMaxLookUpsInAPass; }
-  std::optional<std::vector<LeasedTask>> look_up(const ClaimWish& wish);  // nothing if the store failed
+  // The steps of run_once(). After a call that failed, no step calls the store again: each may take long to fail.
+  void begin_pass(MonotonicTime now);
+  void ask_again();
+  void look_up_leftovers();
+  void find_lost_answers();
+  std::optional<std::pair<Ticket, Uuid>> take_lost();
+  void note_found(Ticket ticket, std::optional<std::vector<LeasedTask>> held);
+  void check_tokens(MonotonicTime now);
+  void note_checked(const std::vector<Ticket>& tickets, const std::vector<bool>& have_served);
+  void end_waits(MonotonicTime now);
+  void end_wait(Waitings::iterator each, Todo& todo);
+  void release_leftovers();
+  void note_released(std::vector<Settlement> releases, const std::vector<Result<SettleOutcome>>& outcomes);
+  MonotonicTime end_pass(MonotonicTime now);
+  MonotonicTime next_for(const Waiting& waiting, MonotonicTime now) const;  // with mutex_ held
+  std::optional<std::vector<LeasedTask>> look_up(const Uuid& token);        // nothing if the store failed
   void note_failure(const Error& error);
-  void bound_leftovers();
 
+  Combiner& combiner_;
   TaskStore& tasks_;
   Logger log_;
   const std::function<void()> wake_;
   const ClaimerOptions options_;
 
-  mutable std::mutex mutex_;
-  Waitings waiting_;                  // guarded by mutex_
-  Ticket next_ticket_ = 1;            // guarded by mutex_
-  bool is_draining_ = false;          // guarded by mutex_
-  bool has_leftovers_ = false;        // guarded by mutex_; uncertain_ or unreleased_, after the last pass
-  std::set<std::string> new_queues_;  // guarded by mutex_; of wishes since take_awaited()
+  mutable std::mutex mutex_;  // guards all members from here on
+  Waitings waiting_;
+  std::map<std::string, std::set<Ticket>, std::less<>> lines_;   // the claims that wait and ask nothing, by queue
+  std::map<std::string, std::set<Ticket>, std::less<>> owners_;  // the calls that wait, by owner
+  Permits permits_;
+  Attention attention_;
+  Leftovers leftovers_;
+  Ticket next_ticket_ = 1;
+  std::set<std::string> new_queues_;  // of claims since take_awaited()
+  bool is_draining_ = false;
+  bool is_ending_ = false;                  // calls do not wait any more, but for the node's own
+  bool is_in_pass_ = false;                 // run_once() is under way
+  bool is_releasing_ = false;               // releases are under way
+  std::size_t deliveries_ = 0;              // answers that are under way
+  std::size_t sendings_ = 0;                // calls that are under way
+  bool is_resting_ = false;                 // the store has failed
+  bool is_away_ = false;                    // it has failed because it is away
+  std::optional<MonotonicTime> retry_at_;   // the end of the rest; nothing until run_once() has set it
+  std::optional<MonotonicTime> next_poll_;  // nothing before the first pass
+  MonotonicTime next_check_;
+  MonotonicTime next_pass_ = MonotonicTime::max();  // what run_once() returned last
 
-  // Wake-ups that came while run_once() had taken wishes out of waiting_. Guarded by mutex_.
-  bool is_under_way_ = false;
-  std::set<std::string> ready_meanwhile_;
-  bool ready_anywhere_meanwhile_ = false;
-
-  // Used by run_once() only.
-  MonotonicTime next_poll_;
-  std::deque<ClaimWish> uncertain_;    // of workers that are gone: what their tokens hold has to be released
-  std::deque<Settlement> unreleased_;  // releases that have failed so far
-  bool has_dropped_ = false;           // from one of these two, since both were empty
-  Duration shortest_ = kMaxLease;      // lease that one of them holds or held, since both were empty
-
-  // Of one pass.
-  bool has_failed_ = false;   // a call of the store
-  bool is_away_ = false;      // the store
-  std::size_t look_ups_ = 0;  // claims that were looked up
+  std::size_t look_ups_ = 0;  // of run_once() alone: of one pass
 
   const std::unique_ptr<Probe> waiting_probe_;  // last, because it reads the other members
 };

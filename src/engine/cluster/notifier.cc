@@ -33,7 +33,12 @@ void Notifier::gather(Note note) {
 
 void Notifier::wake_peers(const WakeUps& wake_ups) {
   gather([&] {
+    // Without counts: the other nodes and this one compete for the tasks.
     ready_.insert(wake_ups.ready.begin(), wake_ups.ready.end());
+    for (const ReadyTasks& each : wake_ups.counted) ready_.insert(each.queue);
+    for (const std::string& owner : wake_ups.cancelled_owners) {
+      if (owners_.size() < options_.max_events) owners_.insert(owner);
+    }
     WakeUps& gathered = news_.wake_ups;
     gathered.ready_anywhere = gathered.ready_anywhere || wake_ups.ready_anywhere;
     gathered.cancelled = gathered.cancelled || wake_ups.cancelled;
@@ -60,11 +65,11 @@ void Notifier::send_event_loss() {
 
 bool Notifier::has_news() const {
   const WakeUps& wake_ups = news_.wake_ups;
-  return !ready_.empty() || wake_ups.ready_anywhere || wake_ups.cancelled || wake_ups.control || news_.events_lost ||
-         !news_.events.empty();
+  return !ready_.empty() || !owners_.empty() || wake_ups.ready_anywhere || wake_ups.cancelled || wake_ups.control ||
+         news_.events_lost || !news_.events.empty();
 }
 
-// As much as fits. Names that do not fit become ready_anywhere; events that do not fit wait for the next message.
+// As much as fits. Names that do not fit become ready_anywhere; owners and events that do not fit wait for the next message.
 PeerMessage Notifier::take_message() {
   PeerMessage message = std::exchange(news_, {});
   message.from = self_;
@@ -78,6 +83,10 @@ PeerMessage Notifier::take_message() {
     message.wake_ups.ready.assign(ready_.begin(), ready_.end());
   }
   ready_.clear();
+  while (!owners_.empty() && peer_item_bytes(*owners_.begin()) <= room) {
+    room -= peer_item_bytes(*owners_.begin());
+    message.wake_ups.cancelled_owners.push_back(std::move(owners_.extract(owners_.begin()).value()));
+  }
 
   auto next = message.events.begin();
   for (; next != message.events.end() && peer_item_bytes(*next) <= room; ++next) room -= peer_item_bytes(*next);

@@ -70,10 +70,11 @@ class Notifier final : public Loop {
   MonotonicTime next_send_;       // used by run_once() only
 
   std::mutex mutex_;
-  std::size_t peers_ = 0;        // guarded by mutex_
-  bool want_events_ = false;     // guarded by mutex_
-  std::set<std::string> ready_;  // guarded by mutex_
-  PeerMessage news_;             // guarded by mutex_; without the queues, which are in ready_
+  std::size_t peers_ = 0;         // guarded by mutex_
+  bool want_events_ = false;      // guarded by mutex_
+  std::set<std::string> ready_;   // guarded by mutex_
+  std::set<std::string> owners_;  // guarded by mutex_; of tasks that were cancelled
+  PeerMessage news_;              // guarded by mutex_; without the queues and owners
 };
 
 }  // namespace horae

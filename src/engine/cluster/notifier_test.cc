@@ -69,6 +69,25 @@ TEST_F(NotifierTest, SendsTheFirstNewsAtOnceAndGathersTheNext) {
                          .events = {"x"}}));
 }
 
+TEST_F(NotifierTest, SendsCountedQueuesWithoutTheirCounts) {
+  notifier_.wake_peers({.counted = {{"b", 7}}, .ready = {"a", "b"}});
+  run();
+  EXPECT_THAT(bulletin_.sent, ElementsAre(PeerMessage{.from = "worker-7", .wake_ups = {.ready = {"a", "b"}}}));
+}
+
+TEST_F(NotifierTest, SendsTheOwnersOfCancelledTasksOverSeveralMessages) {
+  std::vector<std::string> owners;
+  for (int i = 0; i < 100; ++i) owners.push_back(std::to_string(100 + i) + std::string(125, 'w'));
+  notifier_.wake_peers({.cancelled = true, .cancelled_owners = owners});
+  while (run() == clock_.now() + 5ms) clock_.advance(5ms);
+  std::vector<std::string> sent;
+  for (const PeerMessage& each : bulletin_.sent) {
+    std::ranges::copy(each.wake_ups.cancelled_owners, std::back_inserter(sent));
+  }
+  EXPECT_EQ(sent, owners);
+  EXPECT_GT(bulletin_.sent.size(), 1U);
+}
+
 TEST_F(NotifierTest, GathersAndSendsNothingWithoutPeers) {
   notifier_.set_peers(0, false);
   notifier_.wake_peers({.ready = {"a"}});

@@ -53,6 +53,7 @@ bool take_item(std::string_view& rest, PeerMessage& message) {
   auto text = take_text(rest);
   if (!text) return false;
   if (kind == 'q') message.wake_ups.ready.push_back(std::move(*text));
+  if (kind == 'w') message.wake_ups.cancelled_owners.push_back(std::move(*text));
   if (kind == 'e') message.events.push_back(std::move(*text));
   return true;
 }
@@ -65,6 +66,7 @@ std::string format_peer_message(const PeerMessage& message) {
   for (const std::string& queue : message.wake_ups.ready) append_text(text, "q", queue);
   if (message.wake_ups.ready_anywhere) text += " a";
   if (message.wake_ups.cancelled) text += " c";
+  for (const std::string& owner : message.wake_ups.cancelled_owners) append_text(text, "w", owner);
   if (message.wake_ups.control) text += " x";
   if (message.events_lost) text += " l";
   for (const std::string& event : message.events) append_text(text, "e", event);

@@ -9,7 +9,11 @@ namespace {
 
 PeerMessage everything() {
   return {.from = "worker-7",
-          .wake_ups = {.ready = {"mail", "a b:c", ""}, .ready_anywhere = true, .cancelled = true, .control = true},
+          .wake_ups = {.ready = {"mail", "a b:c", ""},
+                       .ready_anywhere = true,
+                       .cancelled = true,
+                       .cancelled_owners = {"worker-1", "a b"},
+                       .control = true},
           .events_lost = true,
           .events = {"{\"task\": 1}", "q4:mail", "straße\n"}};
 }
@@ -21,14 +25,17 @@ TEST(PeerMessage, ReadsBackWhatWasWritten) {
 }
 
 TEST(PeerMessage, HasTheDocumentedForm) {
-  const PeerMessage message{.from = "worker-7", .wake_ups = {.ready = {"mail"}, .cancelled = true}, .events = {"news"}};
-  EXPECT_EQ(format_peer_message(message), "horae1 8:worker-7 q4:mail c e4:news");
+  const PeerMessage message{.from = "worker-7",
+                            .wake_ups = {.ready = {"mail"}, .cancelled = true, .cancelled_owners = {"me"}},
+                            .events = {"news"}};
+  EXPECT_EQ(format_peer_message(message), "horae1 8:worker-7 q4:mail c w2:me e4:news");
 }
 
 TEST(PeerMessage, TakesNoMoreBytesThanCalculated) {
   const PeerMessage message = everything();
   std::size_t calculated = peer_frame_bytes(message.from);
   for (const auto& each : message.wake_ups.ready) calculated += peer_item_bytes(each);
+  for (const auto& each : message.wake_ups.cancelled_owners) calculated += peer_item_bytes(each);
   for (const auto& each : message.events) calculated += peer_item_bytes(each);
   EXPECT_LE(format_peer_message(message).size(), calculated);
 }

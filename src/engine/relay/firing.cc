@@ -14,12 +14,19 @@ constexpr Duration kStalledPause = std::chrono::milliseconds(50);  // while the 
 constexpr Duration kIdle = std::chrono::seconds(1);
 constexpr std::size_t kMostFailures = 50'000;  // messages whose failures are counted
 
-Publication publication_of(HoldId id, Message message) {
+// Moves the content, and back again.
+Publication take_out(HoldId id, Message& message) {
   return {.ticket = id,
           .id = std::move(message.id),
           .key = std::move(message.key),
           .value = std::move(message.value),
           .headers = std::move(message.headers)};
+}
+void put_back(Publication& publication, Message& message) {
+  message.id = std::move(publication.id);
+  message.key = std::move(publication.key);
+  message.value = std::move(publication.value);
+  message.headers = std::move(publication.headers);
 }
 
 }  // namespace
@@ -107,15 +114,15 @@ MonotonicTime Firing::hand_over(MonotonicTime now) {
   std::vector<Shot> due = take_due(now, room);
   std::vector<Publication> messages;
   messages.reserve(due.size());
-  for (const Shot& shot : due) messages.push_back(publication_of(shot.id, shot.readied.message));
-  if (HORAE_MUTANT("removed_before_report")) {
-    for (const Shot& shot : due) context_.holdings.fired(shot.id);
-  }
+  for (Shot& shot : due) messages.push_back(take_out(shot.id, shot.readied.message));
   const std::size_t taken = context_.output.publish(messages, *this, now);
+  for (std::size_t i = 0; i < taken && HORAE_MUTANT("removed_before_report"); ++i) context_.holdings.fired(due[i].id);
   {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = taken; i < due.size(); ++i)
+    for (std::size_t i = taken; i < due.size(); ++i) {
+      put_back(messages[i], due[i].readied.message);
       shots_.emplace(std::pair(due[i].readied.due, due[i].id), std::move(due[i]));
+    }
   }
   if (taken < due.size()) return now + kFullPause;
   if (is_stalled) return now + kStalledPause;

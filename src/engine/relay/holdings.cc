@@ -10,7 +10,7 @@ namespace horae {
 
 bool Holdings::begin_readying() {
   const std::lock_guard lock(mutex_);
-  if (is_lost_) return false;
+  if (is_lost_ || is_draining_) return false;
   ++readying_;
   return true;
 }
@@ -19,6 +19,16 @@ void Holdings::end_readying(bool is_lost) {
   const std::lock_guard lock(mutex_);
   --readying_;
   is_lost_ = is_lost_ || (is_lost && !HORAE_MUTANT("lost_turn_forgotten"));
+}
+
+void Holdings::drain() {
+  const std::lock_guard lock(mutex_);
+  is_draining_ = true;
+}
+
+bool Holdings::is_empty() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.empty() && readying_ == 0 && !is_lost_;
 }
 
 bool Holdings::has_lost_answer() const {

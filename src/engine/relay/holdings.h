@@ -50,6 +50,12 @@ class Holdings {
   bool begin_readying();
   void end_readying(bool is_lost);
 
+  // Before the stop: from now on nothing is readied. Cannot be undone.
+  void drain();
+
+  // True if nothing is held, no call that readies is under way, and no answer was lost.
+  bool is_empty() const;
+
   bool has_lost_answer() const;
   bool may_resolve() const;  // an answer was lost, and no call that readies is under way
   void end_resolving();      // all that held_by() lists was added
@@ -113,6 +119,7 @@ class Holdings {
   HoldId last_id_ = 0;
   int readying_ = 0;  // calls under way
   bool is_lost_ = false;
+  bool is_draining_ = false;
 };
 
 }  // namespace horae

@@ -70,5 +70,15 @@ TEST(Holdings, NothingIsReadiedBetweenALostAnswerAndItsResolution) {
   EXPECT_TRUE(holdings.begin_readying());
 }
 
+TEST(Holdings, AreNotEmptyWhileACallThatReadiesIsUnderWay) {
+  Holdings holdings(10, 1'000'000);
+  ASSERT_TRUE(holdings.begin_readying());
+  holdings.drain();
+  EXPECT_FALSE(holdings.is_empty());
+  holdings.end_readying(false);
+  EXPECT_TRUE(holdings.is_empty());
+  EXPECT_FALSE(holdings.begin_readying());
+}
+
 }  // namespace
 }  // namespace horae

@@ -32,7 +32,7 @@ void Intake::drain() {
 
 bool Intake::is_drained() const {
   const std::lock_guard lock(mutex_);
-  return is_draining_ && handed_over_ == 0 && pending_count_ == 0;
+  return is_draining_ && pending_count_ == 0 && !has_done_;
 }
 
 std::size_t Intake::pending() const {
@@ -44,28 +44,27 @@ std::size_t Intake::pending() const {
 
 MonotonicTime Intake::run_once(MonotonicTime now) {
   handle_arrived(now);
-  bool is_draining = false;
-  {
-    const std::lock_guard lock(mutex_);
-    is_draining = is_draining_;
-  }
   const bool is_early = now < next_batch_;
-  if (is_draining) {
-    source_.set_open(false);
-    while (!asking_.empty()) drop(asking_.begin()->second);
-  } else if (!is_early) {
-    was_full_ = false;
-    const bool open = is_open(now);
-    source_.set_open(open);
-    if (open) take(now);
-    const bool is_good = ask(now, false) && ask(now, true);
-    store_failures_ = is_good ? 0 : store_failures_ + 1;
-    const Duration pause = was_full_ ? Duration::zero() : open ? context_.options.gather : kClosedPause;
-    next_batch_ =
-        now + (is_good ? pause : context_.jittered(kShortestRetry * (1 << std::min(store_failures_, kLongestRetry))));
-  }
+  if (!is_early) pass(now);
   pass_on_done();
-  return is_early && !is_draining ? next_batch_ : next_run(now);
+  return is_early ? next_batch_ : next_run(now);
+}
+
+void Intake::pass(MonotonicTime now) {
+  was_full_ = false;
+  const bool open = !is_draining() && is_open(now);
+  source_.set_open(open);
+  if (open) take(now);
+  const bool is_good = ask(now, false) && ask(now, true);
+  store_failures_ = is_good ? 0 : store_failures_ + 1;
+  const Duration pause = was_full_ ? Duration::zero() : open ? context_.options.gather : kClosedPause;
+  const Duration retry = kShortestRetry * (1 << std::min(store_failures_, kLongestRetry));
+  next_batch_ = now + (is_good ? pause : context_.jittered(retry));
+}
+
+bool Intake::is_draining() const {
+  const std::lock_guard lock(mutex_);
+  return is_draining_;
 }
 
 MonotonicTime Intake::next_run(MonotonicTime now) const {
@@ -230,7 +229,8 @@ Result<EnqueueOutcome> Intake::enqueue(const std::vector<Number>& numbers, bool 
                                    .horizon = context_.options.horizon,
                                    .ready = readies ? ready : ReadyLimits{},
                                    .stores_late = must_be_stored,
-                                   .messages = messages});
+                                   .messages = messages,
+                                   .longest_advance = context_.advance.longest()});
   });
   if (outcome.ok()) firing_.add(std::move(outcome->readied));
   if (readies) context_.holdings.end_readying(!outcome.ok());
@@ -360,16 +360,10 @@ Duration Intake::back_off(Pending& pending) const {
 void Intake::hand_over(Number number, Pending& pending, Step step) {
   asking_.erase({pending.ask_at, number});
   pending.step = step;
-  const std::lock_guard lock(mutex_);
-  ++handed_over_;
 }
 
 void Intake::ask_again(Number number, Pending& pending, MonotonicTime when) {
   asking_.erase({pending.ask_at, number});
-  if (pending.step != Step::kAsk) {
-    const std::lock_guard lock(mutex_);
-    --handed_over_;
-  }
   pending.step = Step::kAsk;
   pending.ask_at = when;
   asking_.emplace(when, number);
@@ -377,6 +371,10 @@ void Intake::ask_again(Number number, Pending& pending, MonotonicTime when) {
 
 void Intake::finish(Number number) {
   done_.push_back(pending_.at(number).record);
+  {
+    const std::lock_guard lock(mutex_);
+    has_done_ = true;
+  }
   drop(number);
 }
 
@@ -384,10 +382,8 @@ void Intake::drop(Number number) {
   const auto found = pending_.find(number);
   asking_.erase({found->second.ask_at, number});
   bytes_ -= found->second.bytes;
-  const bool was_handed_over = found->second.step != Step::kAsk;
   pending_.erase(found);
   const std::lock_guard lock(mutex_);
-  if (was_handed_over) --handed_over_;
   pending_count_ = pending_.size();
 }
 
@@ -395,6 +391,8 @@ void Intake::pass_on_done() {
   if (done_.empty()) return;
   source_.done(done_);
   done_.clear();
+  const std::lock_guard lock(mutex_);
+  has_done_ = false;
 }
 
 }  // namespace horae

@@ -41,11 +41,10 @@ class Intake final : public Loop, private DeliveryTaker {
   Intake(RelayContext& context, Source& source, Firing& firing, Turn& turn)
       : context_(context), source_(source), firing_(firing), turn_(turn) {}
 
-  // From now on nothing is taken, and records that would have to be asked again are left for the next reader. Cannot be
-  // undone.
+  // From now on nothing is taken; what was taken comes to its end, as long as the loop is driven. Cannot be undone.
   void drain();
 
-  // True if it is draining, and no publish of a record is under way.
+  // True if it is draining, and all records are done.
   bool is_drained() const;
 
   std::size_t pending() const;
@@ -87,6 +86,8 @@ class Intake final : public Loop, private DeliveryTaker {
   void handle_letter(Number number, Pending& pending, const Delivery& delivery, MonotonicTime now);
   void handle_late(Number number, Pending& pending, const Delivery& delivery, MonotonicTime now);
 
+  void pass(MonotonicTime now);
+  bool is_draining() const;
   bool is_open(MonotonicTime now);
   void take(MonotonicTime now);
   void take_message(SourceRecord record, MonotonicTime now);
@@ -118,7 +119,7 @@ class Intake final : public Loop, private DeliveryTaker {
   mutable std::mutex mutex_;
   std::vector<Arrived> arrived_;   // guarded by mutex_
   bool is_draining_ = false;       // guarded by mutex_
-  std::size_t handed_over_ = 0;    // guarded by mutex_; records whose step is not kAsk
+  bool has_done_ = false;          // guarded by mutex_; records that are done, and not yet passed on
   std::size_t pending_count_ = 0;  // guarded by mutex_
 
   // Used by run_once() only.

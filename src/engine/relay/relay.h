@@ -1,8 +1,10 @@
 // The relay of one delay queue: from its source through the store to its sink.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/relay/firing.h"
@@ -66,13 +68,20 @@ class Relay {
 
   RelayStatus status() const;
 
+  // Renews the gauges among its metrics.
+  void publish_gauges() const;
+
  private:
+  void make_gauges(Meter& meter);
+  std::optional<Duration> clock_offset() const;
+
   RelayEnds ends_;
   RelayContext context_;
   Firing firing_;
   Turn turn_;
   Recovery recovery_;
   std::optional<Intake> intake_;
+  std::vector<std::pair<Gauge*, std::function<double()>>> gauges_;
 };
 
 }  // namespace horae

@@ -16,6 +16,7 @@ MonotonicTime IdleLook::run_once(MonotonicTime now) {
   std::vector<Relay*> idle;
   std::vector<std::string> names;
   for (Relay* relay : relays_) {
+    relay->publish_gauges();
     if (!relay->is_idle()) continue;
     idle.push_back(relay);
     names.push_back(relay->queue());

@@ -9,6 +9,7 @@
 
 #include "base/waker.h"
 #include "engine/loop.h"
+#include "engine/relay/delay_queues.h"
 #include "engine/relay/relay.h"
 #include "engine/runner.h"
 
@@ -16,7 +17,8 @@ namespace horae {
 
 inline constexpr std::size_t kMaxDelayQueues = 64;
 
-// One look a second at all queues without rows, by one call of the store, wakes those that got some at another node.
+// One look a second at all queues without rows, by one call of the store, wakes those that got some at another node. It
+// also renews the gauges of all queues.
 //
 // Not thread-safe: one thread at a time.
 class IdleLook final : public Loop {
@@ -41,14 +43,14 @@ class IdleLook final : public Loop {
 // Starts beside the engine and stops before it. Makes the random id of this node and logs it.
 //
 // add(), start() and stop() from one thread; everything else is thread-safe after the last add().
-class RelaySet {
+class RelaySet final : public DelayQueues {
  public:
   // Connects a delay queue; `wakes` may be called at once, from any thread, until the ends are destroyed.
   using Connect = std::function<RelayEnds(const RelayWakes& wakes)>;
 
   // All references must outlive the set. The clock must be the system's, because the waits are real.
   RelaySet(MessageStore& store, const Clock& clock, Random& random, const Logger& log, Meter& meter = no_meter());
-  ~RelaySet();
+  ~RelaySet() override;
 
   // At most kMaxDelayQueues, before start(). `options` must pass faults_of().
   void add(const RelayOptions& options, const Connect& connect);
@@ -60,10 +62,10 @@ class RelaySet {
   bool stop(Duration grace);
 
   // Messages were put into this queue, or moved.
-  void on_put(std::string_view queue);
+  void on_put(std::string_view queue) override;
 
-  std::vector<RelayStatus> status() const;
-  std::optional<RelayStatus> status(std::string_view queue) const;  // nothing: there is no such queue here
+  std::vector<RelayStatus> status() const override;
+  std::optional<RelayStatus> status(std::string_view queue) const override;  // nothing: there is no such queue here
   const Uuid& node() const { return node_; }
 
  private:

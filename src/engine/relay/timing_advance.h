@@ -25,6 +25,9 @@ class TimingAdvance {
 
   Duration value() const;
 
+  // Of any node that learns its own.
+  Duration longest() const { return fixed_.value_or(kMostAdvance); }
+
   // From publish to report; for the status.
   const RecentDurations& publish_times() const { return times_; }
 

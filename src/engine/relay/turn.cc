@@ -11,7 +11,8 @@ namespace {
 constexpr Duration kIdle = std::chrono::minutes(1);  // only a defect in the wake-ups makes such a pass find anything
 constexpr Duration kDrainPause = std::chrono::milliseconds(10);
 constexpr Duration kShortestRetry = std::chrono::milliseconds(100);
-constexpr int kLongestRetry = 4;  // doublings
+constexpr int kLongestRetry =
+    2;  // doublings: far below the hold time, in which all that was published has to be removed
 
 }  // namespace
 
@@ -30,7 +31,7 @@ MonotonicTime Turn::run_once(MonotonicTime now) {
   if (!outcome) return retry();
   failures_ = 0;
   is_behind_ = outcome->next_in && *outcome->next_in < -kBehind;
-  context_.is_idle = !outcome->has_rows && context_.holdings.size() == 0 && !context_.holdings.has_lost_answer();
+  context_.is_idle = !outcome->has_rows && context_.holdings.is_empty();
   if (context_.is_idle) return now + kIdle;
   context_.wake.recovery();
   return next_run(now, was_full_, *outcome);
@@ -40,10 +41,10 @@ MonotonicTime Turn::run_once(MonotonicTime now) {
 
 bool Turn::resolve() {
   if (!context_.holdings.may_resolve()) return true;
-  // With the longest advance, because a learnt one may have been longer when they were readied.
+  // A learnt advance may have been longer when they were readied.
   HeldWish wish{.delay_queue = context_.options.queue,
                 .node = context_.node,
-                .advance = kMostAdvance,
+                .advance = context_.advance.longest(),
                 .horizon = context_.options.horizon,
                 .limits = {.max = context_.options.batch, .max_bytes = context_.options.batch_bytes}};
   do {
@@ -110,7 +111,6 @@ void Turn::end_refused(HoldId id, const Delivery& delivery, MonotonicTime now) {
 // ---- The turn ----
 
 ReadyLimits Turn::limits(MonotonicTime now) {
-  if (is_draining_) return {};
   ReadyLimits limits = context_.holdings.room();
   limits.max = std::min(limits.max, context_.options.batch);
   limits.max_bytes = std::min(limits.max_bytes, context_.options.batch_bytes);

@@ -36,7 +36,7 @@ class Turn final : public Loop {
   // True if the queue had no rows at the last pass: wake the turn when there are some.
   bool is_idle() const { return context_.is_idle; }
 
-  // From now on nothing is readied. Cannot be undone.
+  // From now on it passes more often, so that what ends is soon removed. Cannot be undone.
   void drain();
 
   std::string_view name() const override { return "relay turn"; }

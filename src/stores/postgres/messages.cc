@@ -130,7 +130,7 @@ Params Messages::Batch::params(const EnqueueWish& wish) const {
     values.push_back(blob_of(message.value));
   }
   return Params::of(wish.delay_queue, wish.node, wish.advance, reach_of(wish.advance, wish.horizon), wish.stores_late,
-                    ids, deadlines, may_ready, partitions, offsets, headers, keys, values);
+                    ids, deadlines, may_ready, partitions, offsets, headers, keys, values, wish.firing_advance());
 }
 
 Result<void> Messages::enqueue_some(const EnqueueWish& wish, Batch& batch) {

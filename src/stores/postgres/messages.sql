@@ -1,5 +1,11 @@
 -- Delayed messages. Rows are locked in the order of their ids, but for those that are taken: they are skipped if another
 -- transaction holds them. Durations are ns.
+--
+-- Plans are made once for each session, often while the table is empty and was never analyzed. So each search has one
+-- index that it can use: by the queue and the id message_pkey, by the due time message_due, which is over expressions
+-- (delay_queue || '', due, id || ''). And what is changed row by row is searched in a lateral query and then found by
+-- its place (ctid), with the readying that is expected: a row that has moved meanwhile was changed by another
+-- transaction, and has another readying.
 
 -- name: message_enqueue
 -- The first row of the answer is the time; then come those that are stored, and those that were there before, by the
@@ -17,13 +23,14 @@
 -- $11 text[]: headers
 -- $12 bytea[]: keys
 -- $13 bytea[]: values
+-- $14 bigint: the longest advance of any node
 -- Index: message_pkey
 -- Locks: the new rows, in the order of their ids; an insert of the same id that is not committed yet is waited for
 with clock as materialized (
   select horae_now() as now
 ), present as materialized (
   select w.id, m.source_partition, m.source_offset,
-         m.may_be_published or m.due <= clock.now + $3::bigint / 1000 * interval '1 microsecond' as firing
+         m.may_be_published or m.due <= clock.now + $14::bigint / 1000 * interval '1 microsecond' as firing
     from clock
    cross join unnest($6::text[]) as w(id)
    cross join lateral (
@@ -68,7 +75,12 @@ select null, id, false, firing, source_partition, source_offset
 -- Locks: the rows
 delete from message
  using unnest($2::text[], $3::timestamptz[], $4::uuid[]) with ordinality as w(id, at, node, place)
- where delay_queue = $1::text and message.id = w.id and readied_at = w.at and readied_by = w.node
+ cross join lateral (
+         select m.ctid as row
+           from message as m
+          where m.delay_queue = $1::text and m.id = w.id
+          limit 1) as found
+ where message.ctid = found.row and readied_at = w.at and readied_by = w.node
 returning w.place;
 
 -- name: message_give_back
@@ -90,7 +102,12 @@ update message
        may_be_published = may_be_published or w.unsure
   from unnest($2::text[], $3::timestamptz[], $4::uuid[], $5::bigint[], $6::boolean[])
          with ordinality as w(id, at, node, delay, unsure, place)
- where delay_queue = $1::text and message.id = w.id and readied_at = w.at and readied_by = w.node
+ cross join lateral (
+         select m.ctid as row
+           from message as m
+          where m.delay_queue = $1::text and m.id = w.id
+          limit 1) as found
+ where message.ctid = found.row and readied_at = w.at and readied_by = w.node
 returning w.place, message.due;
 
 -- name: message_reset
@@ -105,7 +122,12 @@ update message
        readied_by = null,
        may_be_published = true
   from unnest($2::text[], $3::timestamptz[], $4::uuid[]) with ordinality as w(id, at, node, place)
- where delay_queue = $1::text and message.id = w.id and readied_at = w.at and readied_by = w.node
+ cross join lateral (
+         select m.ctid as row
+           from message as m
+          where m.delay_queue = $1::text and m.id = w.id
+          limit 1) as found
+ where message.ctid = found.row and readied_at = w.at and readied_by = w.node
 returning w.place, message.due;
 
 -- name: message_take
@@ -115,28 +137,28 @@ returning w.place, message.due;
 -- $4 timestamptz: begin here; null for the beginning
 -- $5 bigint: how many
 -- $6 bigint: how many bytes
--- Index: message_due, in its order; message_pkey
+-- Index: message_due, in its order; then by the places of the rows, which are locked
 -- Locks: the rows that it looks at; those that another transaction holds are passed over
 with clock as materialized (
   select horae_now() as now
 ), next as materialized (
-  select id, due,
+  select ctid as row, id, due,
          coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0) + octet_length(headers)::bigint as bytes
     from message
-   where delay_queue = $1::text
+   where delay_queue || '' = $1::text
      and due >= coalesce($4::timestamptz, '-infinity')
      and due <= (select now from clock) + $3::bigint / 1000 * interval '1 microsecond'
      and readied_at is null
-   order by delay_queue, due, id
+   order by delay_queue || '', due, id || ''
    limit $5::bigint
      for update skip locked
 ), line as (
-  select id,
+  select row,
          row_number() over (order by due, id) as place,
          sum(bytes) over (order by due, id) as bytes
     from next
 ), fitting as materialized (
-  select id
+  select row
     from line
    where place = 1 or bytes <= $6::bigint
 )
@@ -144,7 +166,7 @@ update message
    set readied_at = (select now from clock),
        readied_by = $2::uuid
   from fitting
- where delay_queue = $1::text and message.id = fitting.id and readied_at is null
+ where message.ctid = fitting.row and readied_at is null
 returning message.id, deadline, key, value, headers, due, readied_at;
 
 -- name: message_next
@@ -157,13 +179,13 @@ returning message.id, deadline, key, value, headers, due, readied_at;
 select horae_now(), (
          select due
            from message
-          where delay_queue = $1::text and due >= coalesce($2::timestamptz, '-infinity') and readied_at is null
-          order by delay_queue, due, id
+          where delay_queue || '' = $1::text and due >= coalesce($2::timestamptz, '-infinity') and readied_at is null
+          order by delay_queue || '', due, id || ''
           limit 1), (
          select due
            from message
-          where delay_queue = $1::text and due >= coalesce($3::timestamptz, '-infinity')
-          order by delay_queue, due, id
+          where delay_queue || '' = $1::text and due >= coalesce($3::timestamptz, '-infinity')
+          order by delay_queue || '', due, id || ''
           limit 1);
 
 -- name: message_stuck
@@ -182,11 +204,11 @@ with clock as materialized (
 ), looked as materialized (
   select id, due, readied_at, readied_by
     from message
-   where delay_queue = $1::text
-     and (due, id) > ($2::timestamptz, $3::text)
+   where delay_queue || '' = $1::text
+     and (due, id || '') > ($2::timestamptz, $3::text)
      and due < (select now from clock) - $4::bigint / 1000 * interval '1 microsecond'
            + $5::bigint / 1000 * interval '1 microsecond'
-   order by delay_queue, due, id
+   order by delay_queue || '', due, id || ''
    limit $7::bigint
 ), held as (
   select id, due, readied_at, readied_by
@@ -226,10 +248,10 @@ with clock as materialized (
   select id, due, readied_by, readied_at is not null as is_ready,
          coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0) + octet_length(headers)::bigint as bytes
     from message
-   where delay_queue = $1::text
-     and (due, id) > ($2::timestamptz, $3::text)
+   where delay_queue || '' = $1::text
+     and (due, id || '') > ($2::timestamptz, $3::text)
      and due <= coalesce((select now from clock) + $4::bigint / 1000 * interval '1 microsecond', 'infinity')
-   order by delay_queue, due, id
+   order by delay_queue || '', due, id || ''
    limit $9::bigint
 ), page as (
   select id, due, bytes
@@ -283,9 +305,8 @@ select w.place, m.id, m.deadline, m.key, m.value, m.headers, m.due, m.source_par
 -- Index: message_pkey
 -- Locks: the rows
 delete from message
- using unnest($2::text[]) as w(id)
- where delay_queue = $1::text and message.id = w.id and readied_at is null
-returning w.id;
+ where delay_queue = $1::text and id = any($2::text[]) and readied_at is null
+returning id;
 
 -- name: message_move
 -- $1 text: delay queue
@@ -294,12 +315,11 @@ returning w.id;
 -- Index: message_pkey
 -- Locks: the rows
 update message
-   set deadline = w.deadline,
-       due = w.deadline,
+   set deadline = ($3::timestamptz[])[array_position($2::text[], id)],
+       due = ($3::timestamptz[])[array_position($2::text[], id)],
        may_be_published = false
-  from unnest($2::text[], $3::timestamptz[]) as w(id, deadline)
- where delay_queue = $1::text and message.id = w.id and readied_at is null
-returning w.id;
+ where delay_queue = $1::text and id = any($2::text[]) and readied_at is null
+returning id;
 
 -- name: message_exists
 -- After message_cancel or message_move: sees more than that did, and what was gone or ready when that came to it.
@@ -326,8 +346,8 @@ with clock as materialized (
 ), looked as materialized (
   select due, readied_at is null as waits
     from message
-   where delay_queue = $1::text
-   order by delay_queue, due, id
+   where delay_queue || '' = $1::text
+   order by delay_queue || '', due, id || ''
    limit $3::bigint
 )
 select (select now from clock),
@@ -347,13 +367,13 @@ select (select now from clock),
 select (select horae_now()), (
          select due
            from message
-          where delay_queue = w.name and due >= coalesce(w.waiting, '-infinity') and readied_at is null
-          order by delay_queue, due, id
+          where delay_queue || '' = w.name and due >= coalesce(w.waiting, '-infinity') and readied_at is null
+          order by delay_queue || '', due, id || ''
           limit 1), (
          select due
            from message
-          where delay_queue = w.name and due >= coalesce(w.present, '-infinity')
-          order by delay_queue, due, id
+          where delay_queue || '' = w.name and due >= coalesce(w.present, '-infinity')
+          order by delay_queue || '', due, id || ''
           limit 1)
   from unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) with ordinality as w(name, waiting, present, place)
  order by w.place;

@@ -188,11 +188,16 @@ TEST_F(MessagesTest, WhatThisNodeGivesBackOrMovesBelowItsFloorIsFoundAtOnce) {
 }
 
 TEST_F(MessagesTest, ReadyingIsAHotUpdate) {
-  enqueue({"a", "b", "c"});
-  EXPECT_THAT(ids_of(take(messages_, 5)), ElementsAre("a", "b", "c"));
-  EXPECT_EQ(ask("SELECT count(*) FROM message WHERE readied_at IS NOT NULL"), "3");
+  std::vector<NewMessage> batch;
+  for (int i = 0; i < 200; ++i) {
+    batch.push_back({{.id = std::to_string(i), .deadline = Instant{}, .value = std::string(200, 'x')}});
+  }
+  (void)messages_.enqueue({.delay_queue = "delay", .stores_late = true, .messages = batch}).value();
+  const TurnWish wish{.delay_queue = "delay", .ready = {.max = 200, .max_bytes = 1 << 20}};
+  EXPECT_EQ(messages_.turn(wish).value().readied.size(), 200U);
   EXPECT_TRUE(horae::testing::wait_until([&] {
-    return ask("SELECT n_tup_upd = 3 AND n_tup_hot_upd = 3 FROM pg_stat_user_tables WHERE relname = 'message'") == "t";
+    return ask("SELECT n_tup_upd = 200 AND n_tup_hot_upd = 200 FROM pg_stat_user_tables WHERE relname = 'message'") ==
+           "t";
   }));
 }
 

@@ -98,7 +98,7 @@ Messages::Messages(Writer& writer)
 std::optional<PresentMessage> Messages::find(const EnqueueWish& wish, std::string_view id, Instant now) {
   std::optional<PresentMessage> found;
   if (find_.start(wish.delay_queue, id).next()) {
-    const bool is_firing = find_.small(3) != 0 || is_due(find_.instant(2), now, wish.advance);
+    const bool is_firing = find_.small(3) != 0 || is_due(find_.instant(2), now, wish.firing_advance());
     found = PresentMessage{read_place(find_, 0), is_firing};
   }
   find_.finish();

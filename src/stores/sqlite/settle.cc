@@ -73,7 +73,8 @@ CancelOutcome Settler::cancel_one(const CancelWish& wish, Change& change) {
     return {Verdict::kAccepted, life->state};
   const Effect effect = effects_.of(*life, Event::kCancel, {});
   effects_.write(*life, Event::kCancel, effect, {.cancel_reason = wish.reason}, change);
-  return {Verdict::kAccepted, effect.state};
+  const bool was_running = life->state == State::kRunning;
+  return {Verdict::kAccepted, effect.state, was_running ? life->owner : std::nullopt};
 }
 
 }  // namespace horae::sqlite

@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::chrono::microseconds kTick = std::chrono::milliseconds(20);
 constexpr Duration kCommitInterval = std::chrono::milliseconds(200);
-constexpr Duration kPatience = std::chrono::seconds(2);  // in a revoke, for the records that were taken
-constexpr std::size_t kFetchedAhead = 50;                // of each partition
+constexpr Duration kPatience = std::chrono::seconds(2);           // in a revoke, for the records that were taken
+constexpr Duration kImpatience = std::chrono::milliseconds(100);  // in chaos, so that some are still under way
+constexpr std::size_t kFetchedAhead = 50;                         // of each partition
 
 }  // namespace
 
@@ -51,6 +52,13 @@ void Broker::go_down(Duration length) {
   is_down_ = true;
   world_.events.after(length, [this] { is_down_ = false; });
 }
+
+void Broker::slow_down(Duration length) {
+  world_.fault("the broker is slow");
+  slow_until_ = world_.now() + std::chrono::ceil<std::chrono::microseconds>(length);
+}
+
+bool Broker::is_slow() const { return world_.now() < slow_until_; }
 
 // ---- The group ----
 
@@ -107,7 +115,7 @@ void Broker::assign() {
   if (members.empty()) return;
   std::map<BrokerSource*, std::map<std::int32_t, std::pair<std::uint64_t, std::int64_t>>> parts;
   for (std::int32_t partition = 0; partition < plan_.partitions; ++partition) {
-    BrokerSource* member = members[static_cast<std::size_t>(partition) % members.size()];
+    BrokerSource* member = members[(static_cast<std::size_t>(partition) + rebalances_) % members.size()];
     owners_[partition] = {.source = member, .assignment = ++last_assignment_};
     const bool is_new = !committed_.contains(partition);
     const std::int64_t end = ends()[static_cast<std::size_t>(partition)];
@@ -159,8 +167,9 @@ void BrokerSource::tick() {
     return broker_.join(*this);
   }
   if (revoked_at_) {
+    const Duration patience = world_.in_chaos() ? kImpatience : kPatience;
     const bool is_busy = std::ranges::any_of(assigned_, [](const auto& each) { return !each.second.open.empty(); });
-    if (is_busy && world_.now() - *revoked_at_ < kPatience) return;
+    if (is_busy && world_.now() - *revoked_at_ < patience) return;
     commit();
     lose();
     return broker_.on_let_go(*this);
@@ -274,7 +283,8 @@ std::size_t BrokerSink::publish(std::vector<Publication>& messages) {
     const std::uint64_t ticket = messages[i].ticket;
     if (!is_for_letters_) ledger_.handed_over(number_in(messages[i].headers), node_);
     open_.emplace(ticket, Open{.message = std::move(messages[i]), .give_up_at = give_up});
-    plan_attempt(ticket, world_.chance.around(std::chrono::milliseconds(2)));
+    plan_attempt(ticket,
+                 world_.chance.around(broker_.is_slow() ? plan_.relay.hold_time / 4 : std::chrono::milliseconds(2)));
   }
   return taken;
 }

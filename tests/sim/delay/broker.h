@@ -58,7 +58,9 @@ class Broker {
 
   // ---- Faults ----
   void go_down(Duration length);
+  void slow_down(Duration length);  // publishes take long
   bool is_down() const { return is_down_; }
+  bool is_slow() const;
 
  private:
   struct Owner {
@@ -80,6 +82,7 @@ class Broker {
   std::set<const BrokerSource*> let_go_;
   std::function<void(const Publication&)> receive_;
   bool is_down_ = false;
+  Instant slow_until_;
   bool is_rebalancing_ = false;
   std::uint64_t rebalances_ = 0;
   std::uint64_t last_assignment_ = 0;

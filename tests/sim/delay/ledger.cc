@@ -119,6 +119,8 @@ void DelayLedger::committed(std::int32_t partition, std::int64_t offset) {
     const bool is_dropped = life.kind == MessageKind::kBad && !plan_.has_dead_letters;
     if (!life.is_done && !is_dropped) violate("offset", number, "is not done, and its offset is committed");
   }
+  if (offset < from)
+    violate("offset", -1, fmt::format("partition {} goes back from {} to {}", partition, from, offset));
   from = std::max(from, offset);
 }
 
@@ -137,6 +139,9 @@ void DelayLedger::enqueued(const EnqueueWish& wish, const EnqueueOutcome& outcom
     const MessageNumber number = number_in(message.message.headers);
     Life& life = lives_.at(number);
     life.is_late = outcome.kinds[i] == EnqueueKind::kLate;
+    life.is_ignored = false;
+    const bool is_stored = outcome.kinds[i] == EnqueueKind::kWaiting || outcome.kinds[i] == EnqueueKind::kReadied;
+    if (is_stored || life.is_late) life.due = message.message.deadline;  // it was not moved since it was read
     switch (outcome.kinds[i]) {
       case EnqueueKind::kWaiting:
       case EnqueueKind::kReadied: {

@@ -34,7 +34,7 @@ enum class MessageKind { kGood, kBad, kRefused };
 //   lost       each message that was sent is published, unless it was cancelled, is no message, or its id was waiting
 //   bytes      key, value and other headers are published byte for byte
 //   early      nothing is published before deadline - advance in store time, nor before the deadline of an accepted move
-//   offset     a committed offset has nothing undone below it
+//   offset     a committed offset has nothing undone below it, and does not go back
 //   duplicate  a message is published again only with a cause: a takeover, an unknown outcome, a record read again
 //   cancelled  a message whose cancel was accepted is not published
 //   swallowed  an id that was published before a record was sent does not make the record a repetition

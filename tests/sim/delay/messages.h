@@ -42,7 +42,7 @@ class RecordedMessages final : public MessageStore {
 class FaultyMessages final : public MessageStore {
  public:
   FaultyMessages(World& world, DelayLedger& ledger, StoreLink& link)
-      : link_(link), ledger_(ledger), messages_(world, ledger) {}
+      : world_(world), link_(link), ledger_(ledger), messages_(world, ledger) {}
 
   // Called with each record's place before an enqueue.
   std::function<void(const RecordPlace&)> on_enqueue = [](const RecordPlace&) {};
@@ -68,6 +68,10 @@ class FaultyMessages final : public MessageStore {
     return link_.call([&] { return messages_.stuck(wish); });
   }
   Result<std::vector<bool>> reset(std::string_view queue, std::span<const Readying> stuck) override {
+    if (world_.in_chaos() && world_.chance.happens(0.3)) {
+      world_.fault("a node is slow between look and reset");
+      world_.events.pass(world_.chance.around(std::chrono::milliseconds(100)));
+    }
     return link_.call([&] { return messages_.reset(queue, stuck); });
   }
   Result<std::vector<std::optional<StoredMessage>>> get(std::string_view queue,
@@ -91,6 +95,7 @@ class FaultyMessages final : public MessageStore {
   }
 
  private:
+  World& world_;
   StoreLink& link_;
   DelayLedger& ledger_;
   RecordedMessages messages_;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kWakeUpOfRelay = std::chrono::microseconds(200);  // the mean until a loop that was woken runs
 constexpr Duration kRestartOfRelay = std::chrono::milliseconds(100);
-constexpr Duration kGrace = std::chrono::seconds(5);
+constexpr Duration kGrace = std::chrono::milliseconds(800);  // less than the longest horizon
 
 }  // namespace
 
@@ -226,6 +226,7 @@ bool RelayNode::put(const NewMessage& message) {
   try {
     return life->put(message);
   } catch (const Crash&) {
+    ledger_.may_be_stored(number_in(message.message.headers));
     return false;
   }
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/duration.h"
 #include "tests/sim/chance.h"
 
@@ -24,6 +26,7 @@ RelayOptions make_relay(Chance& chance) {
   if (chance.happens(0.3)) relay.timing_advance = std::nullopt;
   if (chance.happens(0.2)) relay.timing_advance = milliseconds(chance.between(0, 200));
   relay.hold_time = milliseconds(chance.one_of<int>({3000, 5000, 5000, 8000}));
+  relay.failure_detection_interval = milliseconds(chance.one_of<int>({50, 500, 500, 1000}));
   relay.horizon = milliseconds(chance.one_of<int>({0, 100, 500, 500, 1000}));
   if (chance.happens(0.3)) relay.most_held = static_cast<std::size_t>(chance.between(5, 50));
   if (chance.happens(0.3)) relay.batch = static_cast<std::size_t>(chance.between(2, 20));
@@ -50,21 +53,22 @@ DelayPlan make_delay_plan(std::uint64_t seed, std::uint64_t messages) {
   plan.cancelled = share(chance, 0.1);
   plan.moved = share(chance, 0.1);
   plan.broker_outage = sometimes(chance, hold * 4);
+  plan.broker_slow = sometimes(chance, hold * 4);
   plan.rebalance = sometimes(chance, hold * 2);
   plan.publish_fails = share(chance, 0.1);
   plan.acknowledgement_lost = share(chance, 0.1);
   plan.sink_full = share(chance, 0.1);
 
   Plan& base = plan.base;
-  base.nodes = chance.between(1, 3);
+  base.nodes = chance.one_of<int>({1, 2, 3, 3});
   base.lease = hold;
   base.poll = plan.relay.poll_interval;
   // Clocks of today drift by less than 20 millionths.
   base.drift = 0.00002 * chance.unit();
   const Duration all = plan.send_every * static_cast<Duration::rep>(messages);
   base.chaos = all / 2;
-  base.flaky = all / 5;
-  base.calm = all / 4;
+  base.flaky = std::max(all / 5, hold * 8);
+  base.calm = std::max(all / 4, hold * 8);
   base.troubles.node_crash = sometimes(chance, hold * 3);
   base.troubles.node_pause = sometimes(chance, hold * 3);
   base.troubles.node_cut_off = sometimes(chance, hold * 4);

@@ -29,6 +29,7 @@ struct DelayPlan {
 
   // Faults of the broker during chaos: mean times between them, or shares of publishes.
   Duration broker_outage{};
+  Duration broker_slow{};
   Duration rebalance{};
   double publish_fails = 0.0;
   double acknowledgement_lost = 0.0;

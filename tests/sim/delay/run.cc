@@ -80,15 +80,18 @@ class DelayRun {
       world_.events.after(a_while(), [this] { world_.store_delay = {}; });
     });
     repeat(plan_.broker_outage, [this] { broker_.go_down(a_while()); });
+    repeat(plan_.broker_slow, [this] { broker_.slow_down(a_while()); });
     repeat(plan_.rebalance, [this] {
       world_.fault("the group is rebalanced");
       broker_.rebalance();
+      if (world_.chance.happens(0.5))
+        world_.events.after(std::chrono::milliseconds(300), [this] { broker_.rebalance(); });
     });
   }
 
   // Until the end of the world, because an orderly stop must have no visible effect.
   void start_drains() {
-    world_.events.after(world_.chance.around(plan_.relay.hold_time * 3), [this] {
+    world_.events.after(world_.chance.around(plan_.relay.hold_time * 2), [this] {
       if (world_.is_ending()) return;
       if (!world_.is_flaky()) any_node().drain();
       start_drains();
@@ -98,10 +101,11 @@ class DelayRun {
   // While all nodes live.
   void start_outages() {
     const Duration hold = plan_.relay.hold_time;
-    world_.events.after(hold * 3 + world_.chance.around(hold), [this] {
+    world_.events.after(world_.chance.around(hold), [this] {
       if (!world_.is_flaky()) return;
       start_store_outage(a_while());
-      start_outages();
+      // All that waited for the store is done before the next one.
+      world_.events.after(plan_.relay.hold_time * 5, [this] { start_outages(); });
     });
   }
 

@@ -23,21 +23,27 @@ namespace horae::postgres {
 // A lease as this node made it: all the tasks of the range, and none of them recurring.
 struct KnownLease {
   Range range;
+  int queue = 0;
   int attempt = 0;
   std::size_t owner_hash = 0;
 
-  KnownLease(const Range& tasks, int number, std::string_view owner)
-      : range(tasks), attempt(number), owner_hash(std::hash<std::string_view>{}(owner)) {}
+  KnownLease(const Range& tasks, int its_queue, int number, std::string_view owner)
+      : range(tasks), queue(its_queue), attempt(number), owner_hash(std::hash<std::string_view>{}(owner)) {}
 
   // False for any other owner, but for a clash of hashes: the database decides.
   bool may_be_of(std::string_view owner) const { return owner_hash == std::hash<std::string_view>{}(owner); }
+};
+
+struct KnownTask {
+  std::int64_t number = 0;
+  KnownLease lease;
 };
 
 // Thread-safe.
 class KnownTasks {
  public:
   // Caches what newly stored tasks will need when they are claimed, or settled if they run already; a large spec is not
-  // worth its space. An entry has a number and a submission.
+  // worth its space. An entry has a number, a queue and a submission.
   template <typename Entries>
   void remember(const Entries& entries) {
     const std::lock_guard lock(mutex_);
@@ -46,24 +52,27 @@ class KnownTasks {
       if (task.spec.size() > kMostSpecBytes) continue;
       Slot& slot = slot_of(entry.number);
       slot = {entry.number, entry.submission->id(), Payload{task.priority, task.spec}, std::nullopt};
-      if (entry.submission->start && !task.recurring) slot.lease = lease_of_one(entry.number, *entry.submission->start);
+      number_of(slot.id) = entry.number;
+      if (entry.submission->start && !task.recurring) {
+        slot.lease = KnownLease({entry.number, entry.number}, entry.queue, 1, entry.submission->start->owner);
+      }
     }
   }
 
   // Fills in id, priority and spec of the tasks, by their numbers. Answers the numbers of those that are not known.
-  std::vector<std::int64_t> fill(std::vector<LeasedTask>& tasks) {
+  std::vector<std::int64_t> fill(const std::vector<LeasedTask*>& tasks) {
     std::vector<std::int64_t> unknown;
     const std::lock_guard lock(mutex_);
-    for (LeasedTask& task : tasks) {
-      Slot& slot = slot_of(task.number);
-      if (slot.number != task.number || !slot.payload) {
-        unknown.push_back(task.number);
+    for (LeasedTask* task : tasks) {
+      Slot& slot = slot_of(task->number);
+      if (slot.number != task->number || !slot.payload) {
+        unknown.push_back(task->number);
         continue;
       }
       // It is rarely claimed twice: the spec moves out, the id stays.
-      task.id = slot.id;
-      task.priority = slot.payload->priority;
-      task.spec = std::move(slot.payload->spec);
+      task->id = slot.id;
+      task->priority = slot.payload->priority;
+      task->spec = std::move(slot.payload->spec);
       slot.payload.reset();
     }
     return unknown;
@@ -71,7 +80,10 @@ class KnownTasks {
 
   void remember_ids(const std::vector<LeasedTask>& tasks) {
     const std::lock_guard lock(mutex_);
-    for (const LeasedTask& task : tasks) slot_of(task.number) = {task.number, task.id, std::nullopt, std::nullopt};
+    for (const LeasedTask& task : tasks) {
+      slot_of(task.number) = {task.number, task.id, std::nullopt, std::nullopt};
+      number_of(task.id) = task.number;
+    }
   }
 
   // Of tasks whose ids are cached.
@@ -83,32 +95,29 @@ class KnownTasks {
     }
   }
 
-  // Of tasks that were completed with their lease, or could not be: a repeated settlement takes the general path at
-  // once.
-  template <typename Settlements>
-  void forget_leases(const Settlements& settlements) {
+  // Of tasks that were completed, or whose lease had changed: a repeated settlement takes the general path at once.
+  void forget_lease(std::int64_t number) {
     const std::lock_guard lock(mutex_);
-    for (const auto& each : settlements) {
-      Slot& slot = slot_of(each.number);
-      if (slot.number == each.number) slot.lease.reset();
-    }
+    Slot& slot = slot_of(number);
+    if (slot.number == number) slot.lease.reset();
   }
 
-  // The lease of each settlement's task. Nothing unless all of them are known, each number to be that of its id, and
-  // each owner to be that of the lease: what a stranger reports costs no vain attempt, and no owner the knowledge of its
-  // lease.
+  // The number and the lease of each settlement's task. Nothing unless all of them are known, each number that was given
+  // to be that of its id, and each owner to be that of the lease: what a stranger reports costs no vain attempt, and no
+  // owner the knowledge of its lease.
   template <typename Settlements>
-  std::optional<std::vector<KnownLease>> leases_of(const Settlements& settlements) {
-    std::vector<KnownLease> leases;
-    leases.reserve(settlements.size());
+  std::optional<std::vector<KnownTask>> leases_of(const Settlements& settlements) {
+    std::vector<KnownTask> tasks;
+    tasks.reserve(settlements.size());
     const std::lock_guard lock(mutex_);
     for (const auto& each : settlements) {
-      const Slot& slot = slot_of(each.number);
-      if (slot.number != each.number || slot.id != each.id || !slot.lease) return std::nullopt;
+      const std::int64_t number = each.number > 0 ? each.number : number_of(each.id);
+      const Slot& slot = slot_of(number);
+      if (slot.number != number || slot.id != each.id || !slot.lease) return std::nullopt;
       if (!slot.lease->may_be_of(each.owner)) return std::nullopt;
-      leases.push_back(*slot.lease);
+      tasks.push_back({number, *slot.lease});
     }
-    return leases;
+    return tasks;
   }
 
   // True if each settlement's number is known to be that of its id.
@@ -126,6 +135,7 @@ class KnownTasks {
   void forget() {
     const std::lock_guard lock(mutex_);
     slots_ = std::vector<Slot>(kSlots);
+    numbers_ = std::vector<std::int64_t>(kSlots);
   }
 
  private:
@@ -143,13 +153,15 @@ class KnownTasks {
     std::optional<KnownLease> lease;
   };
 
-  static KnownLease lease_of_one(std::int64_t number, const Start& start) { return {{number, number}, 1, start.owner}; }
-
   // Consecutive numbers have different slots.
   Slot& slot_of(std::int64_t number) { return slots_[static_cast<std::size_t>(number) % kSlots]; }
 
+  // The number of the task that has this id, or of another one; the slot of the number decides.
+  std::int64_t& number_of(const TaskId& id) { return numbers_[std::hash<TaskId>{}(id) % kSlots]; }
+
   std::mutex mutex_;
-  std::vector<Slot> slots_ = std::vector<Slot>(kSlots);  // guarded by mutex_
+  std::vector<Slot> slots_ = std::vector<Slot>(kSlots);                    // guarded by mutex_
+  std::vector<std::int64_t> numbers_ = std::vector<std::int64_t>(kSlots);  // guarded by mutex_
 };
 
 }  // namespace horae::postgres

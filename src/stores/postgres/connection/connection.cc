@@ -59,7 +59,6 @@ bool Failure::duplicate() const { return sqlstate == "23505"; }
 bool Failure::no_partition() const { return sqlstate == "23514" || sqlstate == "42P01" || sqlstate == "XX000"; }
 bool Failure::null_value() const { return sqlstate == "23502"; }
 bool Failure::lock_timeout() const { return sqlstate == "55P03"; }
-bool Failure::unmet() const { return sqlstate == "22012"; }
 
 // ---- Connection ----
 

@@ -48,7 +48,6 @@ struct Failure {
   bool no_partition() const;  // the day of a number has no partition, or it is being dropped
   bool null_value() const;    // of a column that must have one: see make_ready in insertion.sql
   bool lock_timeout() const;  // of a transaction that does not want to wait
-  bool unmet() const;         // a condition that a statement of ours puts as a division by what must not be 0
 };
 
 // How long a script may take: kLimited as long as a patient transaction.

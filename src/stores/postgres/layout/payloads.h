@@ -48,8 +48,6 @@ class HeldTasks {
   // When that answer is there: the tasks of each token that holds any, in the order of their numbers.
   const ByToken& fill();
 
-  bool is_held(const Uuid& token) const { return tasks_.contains(token); }  // after read()
-
  private:
   Transaction& transaction_;
   const std::size_t leases_;

@@ -33,13 +33,22 @@ select p.number, p.checkpoint
 -- The ranges that are leased under these tokens, one token after the other. Ordered by an expression, because the order
 -- of the primary key would tempt the planner to read all of it.
 -- $1 uuid[]: tokens
--- Index: running_token
+-- Index: claim_token_pkey, running_pkey. A token that does not serve once is looked for in all that is running: that is
+-- asked only for a claim whose outcome is unknown
 -- Locks: none
 select l.lo, l.hi, l.queue, l.attempt, l.expires, l.token, l.owner
   from unnest($1::uuid[]) as w(token)
+  left join claim_token as c on c.token = w.token
  cross join lateral (
          select *
            from running
-          where running.token = w.token
-         offset 0) as l
+          where c.token is not null
+            and running.lo >= c.lo
+            and running.lo <= c.hi
+            and running.token = w.token
+         union all
+         select *
+           from running
+          where c.token is null
+            and running.token = w.token) as l
  order by l.lo + 0;

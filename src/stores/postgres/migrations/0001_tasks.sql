@@ -145,7 +145,6 @@ create table running (
   check (hi >= lo and hi < lo + 64)
 );
 create index running_expires on running (expires, (lo + 0));
-create index running_token on running (token);  -- each claim with a worker's own token first reads what is leased under it
 
 -- Partitions by day, as for task.
 create table finished (
@@ -174,9 +173,22 @@ create index finished_time on finished using brin (finished_at);
 -- src/store/lease.h. Those that are old, and under which nothing is leased, are deleted.
 create table claim_token (
   token      uuid primary key,
-  claimed_at timestamptz not null
+  claimed_at timestamptz not null,
+  lo         bigint not null,  -- all that was leased under it lies between these numbers
+  hi         bigint not null
 );
 create index claim_token_age on claim_token (claimed_at);
+
+-- What a claim may do under a token that serves once: 0 it is the first, 1 the token has served, 2 another transaction is at work under
+-- it. For 0 and 1 the token is locked up to the end of the transaction. It never waits, so it may be asked with any locks held. The look
+-- comes after the lock and has a snapshot of its own, so it sees what the last one that held the lock has committed.
+create function horae_token_state(asked uuid) returns smallint language plpgsql volatile as $$
+begin
+  if not pg_try_advisory_xact_lock(uuid_hash_extended(asked, 0)) then
+    return 2;
+  end if;
+  return case when exists (select from claim_token where token = asked) then 1 else 0 end;
+end $$;
 
 -- The history of the tasks' attempts, in the order of `no`. The assignment of the present attempt follows from running or finished; a
 -- row that ends an attempt also says when it began. Partitions by day, as for task.
@@ -260,6 +272,12 @@ begin
     execute format('alter table %s attach partition %s_d%s for values from (%s) to (%s)', parent, parent, day_no, day_no << 40,
                    (day_no + 1) << 40);
   end loop;
+  -- The first blocks count as summarized from the beginning, and each row in them would widen their summary.
+  perform brin_desummarize_range(indexrelid, 0)
+     from pg_index
+     join pg_class on pg_class.oid = pg_index.indexrelid
+     join pg_am on pg_am.oid = pg_class.relam
+    where indrelid = ('finished_d' || day_no)::regclass and amname = 'brin';
   insert into day values (day_no);
 end $$;
 

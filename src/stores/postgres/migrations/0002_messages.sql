@@ -1,8 +1,9 @@
 -- Delayed messages. A message waits until readied_at is set, and then belongs to the node readied_by.
 -- docs/internals/adr/0022-message-layout.md says why the table is cut this way.
 --
--- No index has a column that changes while a message is readied and given back in time, and pages keep some room: so the new row stays
--- beside the old one (a HOT update), and no index is written. Ids compare byte by byte.
+-- No index has a column that changes while a message is readied and given back in time, and pages keep room for a
+-- second version of each of their rows, because neighbours are readied together: so the new row stays beside the old one (a HOT update), and no index
+-- is written. Ids compare byte by byte.
 create table message (
   due              timestamptz not null,            -- the deadline, or later after a publish that failed
   deadline         timestamptz not null,
@@ -17,9 +18,10 @@ create table message (
   key              bytea,
   value            bytea,
   primary key (delay_queue, id)
-) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
-create index message_due on message (delay_queue, due, id);
+-- Over expressions, so that it can serve no search by queue and id: see messages.sql.
+create index message_due on message ((delay_queue || ''), due, (id || ''));
 
 -- Text as it is; bytes that are not text as PostgreSQL writes them, \x00ff.
 create function chronos_text(bytes bytea) returns text language plpgsql immutable as $$

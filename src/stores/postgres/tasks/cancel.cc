@@ -85,7 +85,8 @@ class Cancellation::Batch {
     if (!is_held(*number)) return {.verdict = Verdict::kNotFound};  // purged meanwhile
     cancelled_.insert(*number);
     finished_.push_back(finish(*number, wish));
-    return {Verdict::kAccepted, State::kCancelled};
+    const RunningRange* running = find_in(running_, *number);
+    return {Verdict::kAccepted, State::kCancelled, running ? std::optional(running->owner) : std::nullopt};
   }
 
   void write() {

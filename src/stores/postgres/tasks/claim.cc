@@ -2,411 +2,320 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "store/bundle.h"
 #include "stores/postgres/connection/statements.h"
 #include "stores/postgres/connection/time.h"
 #include "stores/postgres/layout/payloads.h"
-#include "stores/postgres/tasks/heads.h"
-#include "stores/postgres/tasks/once.h"
 
 namespace horae::postgres {
 namespace {
 
-const Sql kLockHeads = statement("lock_heads");
 const Sql kWaitForOthers = statement("wait_for_others");
-const Sql kIsAnyReady = statement("is_any_ready");
-const Sql kStillOpen = statement("still_open");
-
-std::optional<std::int16_t> highest(const FreshTasks& fresh, int queue) {
-  const auto found = fresh.made_ready.find(queue);
-  return found == fresh.made_ready.end() ? std::nullopt : std::optional(found->second);
-}
 
 constexpr int kMostWaits = 3;
-constexpr int kMostClosings = 3;  // how often a claim is tried while queues are paused under its hands
 constexpr double kWeightOfNewest = 0.1;
+
+// A statement compares each wish with each range.
+constexpr std::size_t kMostWishesOfAHead = 64;
+
+std::int64_t ranges_for(std::int64_t wanted, double ranges_for_a_task) {
+  return std::min<std::int64_t>(
+      wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * ranges_for_a_task)) + 1);
+}
 
 }  // namespace
 
-// ---- The head of one queue, for one wish ----
+// ---- A part of a transaction ----
 
-class Claimer::HeadPart final : public ClaimPart {
+// A wish joins the last statement that takes from one of its queues, if that is for the same queues. So where wishes
+// compete, they are served in their order.
+void ClaimPart::add(std::size_t place, const std::vector<int>& queues) {
+  const auto competes = [&](const Head& head) {
+    return std::ranges::any_of(queues, [&](int queue) { return std::ranges::binary_search(head.queues, queue); });
+  };
+  const auto last = std::ranges::find_if(heads_.rbegin(), heads_.rend(), competes);
+  const bool has_rival = last != heads_.rend();
+  if (has_rival && last->queues == queues && last->places.size() < kMostWishesOfAHead) {
+    last->places.push_back(place);
+    return;
+  }
+  // None may come away short, and be asked for again after its rival.
+  if (has_rival) look_.ranges_for_a_task = 1;
+  heads_.push_back({.places = {place}, .queues = queues, .looks = {}, .ticket = 0, .taken = {}});
+}
+
+HeadWish ClaimPart::wish_of(Head& head, const FreshTasks& fresh) const {
+  HeadWish wish;
+  std::int64_t wanted = 0;
+  for (const std::size_t place : head.places) {
+    wish.wishes.push_back(&wishes_[place]);
+    wanted += wishes_[place].max;
+  }
+  wish.most = ranges_for(wanted, look_.ranges_for_a_task);
+  head.looks.clear();
+  for (const int queue : head.queues) {
+    head.looks.push_back(floors_->begin(queue, look_.full));
+    const auto made_ready = fresh.made_ready.find(queue);
+    wish.queues.push_back(
+        {.no = queue,
+         .floor = head.looks.back().floor,
+         .made_ready = made_ready == fresh.made_ready.end() ? std::nullopt : std::optional(made_ready->second)});
+  }
+  return wish;
+}
+
+void ClaimPart::send(Transaction& transaction, const FreshTasks& fresh) {
+  wait_for_tokens(transaction, look_.tokens);
+  if (!look_.queues.empty()) {
+    transaction.send(kWaitForOthers, Params::of(std::vector<std::int32_t>(look_.queues.begin(), look_.queues.end())));
+  }
+  for (Head& head : heads_) head.ticket = send_take_head(transaction, wish_of(head, fresh), fresh.beginning);
+}
+
+void ClaimPart::read(const Transaction& transaction) {
+  for (Head& head : heads_) {
+    head.taken = read_taken_head(transaction, head.ticket);
+    for (std::size_t i = 0; i < head.queues.size(); ++i) {
+      const auto first = std::ranges::find(head.taken.pieces, head.queues[i], &TakenPiece::queue);
+      if (first != head.taken.pieces.end()) floors_->end(head.queues[i], head.looks[i], first->rank);
+    }
+    for (const auto& [queue, rank] : head.taken.left_behind) floors_->lower(queue, rank);
+  }
+}
+
+// ---- The wishes of one call, round by round ----
+
+class Claiming {
  public:
-  HeadPart(Claimer& claimer, Wanted wanted) : claimer_(claimer), wanted_(std::move(wanted)) {}
+  Claiming(Claimer& claimer, std::span<const ClaimWish> wishes)
+      : claimer_(claimer),
+        wishes_(wishes),
+        claimed_(wishes.size()),
+        standing_(wishes.size(), Standing::kOpen),
+        look_{.ranges_for_a_task = claimer.ranges_for_a_task_} {}
 
-  std::optional<int> only_queue() const override { return queue(); }
-
-  void send(Transaction& transaction, const FreshTasks& fresh) override {
-    look_ = claimer_.floors_.begin(queue());
-    ticket_ = send_take_head(transaction,
-                             {.wish = &wish(),
-                              .queue = queue(),
-                              .floor = look_.floor,
-                              .most = claimer_.ranges_for(wish().max),
-                              .made_ready = highest(fresh, queue())},
-                             fresh.beginning);
-  }
-
-  void read(const Transaction& transaction) override {
-    taken_ = read_taken_head(transaction, ticket_);
-    if (!taken_.ranges.empty()) claimer_.floors_.end(queue(), look_, taken_.ranges.front().rank);
-    for (const std::int64_t rank : taken_.left_behind) claimer_.floors_.lower(queue(), rank);
-  }
-
-  Result<std::optional<Claimed>> finish() override {
-    if (taken_.ranges.empty()) return std::optional<Claimed>();
-    std::vector<LeasedTask> tasks = leased_tasks();
-    std::vector<Range> again;
-    for (const TakenRange& each : taken_.ranges) {
-      if (each.attempt > 1) again.push_back(each.range);
-    }
-    const auto unknown = claimer_.known_.fill(tasks);
-    if (!unknown.empty() || !again.empty()) {
-      if (auto read = claimer_.read_payloads(tasks, unknown, again); !read.ok()) return read.error();
-    }
-    claimer_.known_.remember_ids(tasks);
-    for (const TakenRange& each : taken_.ranges) {
-      if (!each.is_recurring) claimer_.known_.remember_lease({each.range, each.attempt, wish().owner});
-    }
-    claimer_.note_cost(taken_.ranges.size(), tasks.size());
-    Claimed claimed(1);
-    claimed[0].tasks = std::move(tasks);
-    return std::optional(std::move(claimed));
-  }
-
- private:
-  const ClaimWish& wish() const { return wanted_.wishes[0]; }
-  int queue() const { return wanted_.queues[0][0]; }
-
-  std::vector<LeasedTask> leased_tasks() const {
-    std::vector<LeasedTask> tasks;
-    tasks.reserve(static_cast<std::size_t>(wish().max));
-    for (const TakenRange& each : taken_.ranges) {
-      for (std::int64_t number = each.range.lo; number <= each.range.hi; ++number) {
-        tasks.push_back({.number = number,
-                         .queue = wanted_.names.at(queue()),
-                         .attempt = each.attempt,
-                         .lease_expires = after(taken_.now, wish().lease)});
+  // Those that are to be asked for now, in their order. What comes after a repeated token waits: whether the second wish
+  // under it gets something new depends on the first.
+  std::vector<std::size_t> places() {
+    std::vector<std::size_t> asked;
+    std::set<Uuid> tokens;
+    for (std::size_t i = 0; i < wishes_.size(); ++i) {
+      if (standing_[i] != Standing::kOpen) continue;
+      if (wishes_[i].once && has_served_.contains(wishes_[i].token)) {
+        standing_[i] = Standing::kServed;
+      } else if (!wishes_[i].once || tokens.insert(wishes_[i].token).second) {
+        asked.push_back(i);
+      } else {
+        break;
       }
     }
-    return tasks;
+    return asked;
   }
 
-  Claimer& claimer_;
-  const Wanted wanted_;
-  Floors::Look look_;
-  std::size_t ticket_ = 0;
-  TakenHead taken_;
-};
+  const ClaimPart::Look& look() const { return look_; }
+  bool has_leased() const { return has_leased_; }
 
-// ---- Any wishes ----
-
-class Claimer::SharedPart final : public ClaimPart {
- public:
-  // `may_wait`: for transactions that hold all that is ready. Not in a transaction that holds locks already.
-  SharedPart(Claimer& claimer, Wanted wanted, bool may_wait)
-      : claimer_(claimer), wanted_(std::move(wanted)), may_wait_(may_wait) {}
-
-  std::optional<int> only_queue() const override { return std::nullopt; }
-
-  void send(Transaction& transaction, const FreshTasks& fresh) override {
-    reset();
-    once_.emplace(transaction, wanted_.wishes);
-    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
-      if (!once_->has_served(wanted_.wishes[i])) open_[i] = wanted_.queues[i];
-      for (const int queue : open_[i]) heads_[queue].wanted += wanted_.wishes[i].max;
+  // What a round has brought; its transaction is committed.
+  Result<void> take(ClaimPart& part) {
+    look_.tokens.clear();
+    look_.queues.clear();
+    look_.full = false;
+    for (const std::size_t place : part.places_) standing_[place] = Standing::kDone;
+    std::vector<LeasedTask*> tasks;
+    std::vector<Range> again;
+    std::size_t ranges = 0;
+    for (ClaimPart::Head& head : part.heads_) {
+      lease(part, head, again);
+      ranges += head.taken.pieces.size();
+      decide(part, head);
     }
-    const auto given = share_out(transaction, fresh);
-    const auto [gone, rest] = what_is_left(heads_);
-    std::vector<std::int64_t> unknown;
-    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) lease(i, given[i], unknown);
-    claimer_.has_found_ = !leases_.empty();
-    if (leases_.empty()) return;
-    delete_ready(transaction, gone);
-    insert_ready(transaction, rest);
-    once_->note_served(wanted_.wishes, claimed_);
-    rest_ = rest;
-    payloads_.emplace(transaction, std::move(unknown), again_);
-    transaction.send(kStillOpen, Params::of(queues_of_leases()));
-    begun_ = insert_running(transaction, leases_);
-  }
-
-  void read(const Transaction& transaction) override {
-    if (!leases_.empty()) {
-      LeaseEnds ends;
-      ends.read(transaction, begun_);
-      for (auto& [number, task] : tasks_) task->lease_expires = ends.of(number).value_or(task->lease_expires);
-      payloads_->fill(tasks_);
-      for (const ReadyRange& ready : rest_) claimer_.floors_.lower(ready.life.queue, ready.rank);
+    for (const std::size_t place : part.places_) {
+      for (LeasedTask& task : claimed_[place].tasks) tasks.push_back(&task);
     }
-    cache_leases();
-    once_->fill(wanted_.wishes, claimed_);
-    payloads_.reset();
-    once_.reset();
+    if (tasks.empty()) return {};
+    has_leased_ = true;
+    claimer_.note_cost(ranges, tasks.size());
+    if (auto filled = claimer_.fill(tasks, again); !filled.ok()) return filled;
+    for (const std::size_t place : part.places_) {
+      std::erase_if(claimed_[place].tasks, [](const LeasedTask& task) { return task.number == 0; });
+      claimer_.known_.remember_ids(claimed_[place].tasks);
+    }
+    remember_leases(part);
+    return {};
   }
 
-  // Queues that had ended: their names may have other numbers now.
-  const std::set<int>& ended() const { return ended_; }
-
-  Result<std::optional<Claimed>> finish() override {
-    if (!ended_.empty()) claimer_.names_.forget_numbers({ended_.begin(), ended_.end()});
-    const bool got_nothing = std::ranges::all_of(
-        claimed_, [](const ClaimOutcome& each) { return each.kind == ClaimOutcome::Kind::kNew && each.tasks.empty(); });
-    return got_nothing ? std::optional<Claimed>() : std::optional(std::move(claimed_));
+  // The outcomes, with what is held under tokens that had served.
+  Result<Claimed> finish() {
+    std::vector<Uuid> tokens;
+    for (std::size_t i = 0; i < wishes_.size(); ++i) {
+      if (standing_[i] == Standing::kServed) tokens.push_back(wishes_[i].token);
+    }
+    if (tokens.empty()) return std::move(claimed_);
+    std::ranges::sort(tokens);
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    const auto held = find_held(claimer_.pool_, tokens);
+    if (!held.ok()) return held.error();
+    for (std::size_t i = 0; i < wishes_.size(); ++i) {
+      if (standing_[i] != Standing::kServed) continue;
+      claimed_[i].kind = ClaimOutcome::Kind::kRepeated;
+      const auto found = held->find(wishes_[i].token);
+      if (found == held->end()) continue;
+      if (found->second.owner == wishes_[i].owner) {
+        claimed_[i].tasks = found->second.tasks;
+      } else {
+        claimed_[i].kind = ClaimOutcome::Kind::kOtherOwner;
+      }
+    }
+    return std::move(claimed_);
   }
 
  private:
-  void reset() {
-    open_.assign(wanted_.wishes.size(), {});
-    heads_.clear();
-    ended_.clear();
-    leases_.clear();
-    again_.clear();
-    rest_.clear();
-    tasks_.clear();
-    payloads_.reset();
-    claimed_.assign(wanted_.wishes.size(), {});
-  }
+  enum class Standing { kOpen, kDone, kServed };
 
-  void cache_leases() {
-    if (leases_.empty()) return;
-    for (const ClaimOutcome& each : claimed_) claimer_.known_.remember_ids(each.tasks);
-    for (const RunningRange& lease : leases_) {
-      if (!lease.life.recurring) claimer_.known_.remember_lease({lease.life.range, lease.life.attempt, lease.owner});
+  void lease(const ClaimPart& part, const ClaimPart::Head& head, std::vector<Range>& again) {
+    for (const TakenPiece& piece : head.taken.pieces) {
+      const std::size_t place = head.places[piece.wish];
+      const ClaimWish& wish = wishes_[place];
+      if (wish.once) has_served_.insert(wish.token);
+      if (piece.attempt > 1) again.push_back(piece.range);
+      for (std::int64_t number = piece.range.lo; number <= piece.range.hi; ++number) {
+        claimed_[place].tasks.push_back({.number = number,
+                                         .queue = part.names_.at(piece.queue),
+                                         .attempt = piece.attempt,
+                                         .lease_expires = after(head.taken.now, wish.lease)});
+      }
     }
-    claimer_.note_cost(leases_.size(), tasks_.size());
   }
 
-  std::vector<std::int32_t> queues_of_leases() const {
-    std::set<std::int32_t> queues;
-    for (const RunningRange& lease : leases_) queues.insert(lease.life.queue);
-    return {queues.begin(), queues.end()};
+  // Which of the wishes are asked for again.
+  void decide(const ClaimPart& part, const ClaimPart::Head& head) {
+    const TakenHead& taken = head.taken;
+    const auto reopen = [&] {
+      for (const std::size_t place : head.places) {
+        if (claimed_[place].tasks.empty()) standing_[place] = Standing::kOpen;
+      }
+    };
+    if (!taken.ended.empty()) {
+      claimer_.names_.forget_numbers(taken.ended);
+      if (!std::exchange(has_met_ended_, true)) reopen();
+    }
+    if (taken.is_put_off) {
+      reopen();
+    } else if (taken.is_short) {
+      look_.ranges_for_a_task = std::min(part.look_.ranges_for_a_task * 4, 1.0);
+      reopen();
+    } else if (taken.others_hold && waits_ < kMostWaits) {
+      // After the wait it looks without the floors: they were wrong, or others held all tasks above them.
+      ++waits_;
+      look_.queues.insert(head.queues.begin(), head.queues.end());
+      look_.full = true;
+      reopen();
+    } else if (taken.is_empty) {
+      for (std::size_t i = 0; i < head.queues.size(); ++i) claimer_.floors_.end(head.queues[i], head.looks[i]);
+    }
+    for (const std::size_t wish : taken.busy) {
+      look_.tokens.push_back(wishes_[head.places[wish]].token);
+      standing_[head.places[wish]] = Standing::kOpen;
+    }
+    for (const std::size_t wish : taken.served) {
+      has_served_.insert(wishes_[head.places[wish]].token);
+      standing_[head.places[wish]] = Standing::kServed;
+    }
   }
 
-  using Given = std::vector<GivenTask>;
-
-  std::vector<Given> share_out(Transaction& transaction, const FreshTasks& fresh);
-  bool lock_heads(Transaction& transaction, const FreshTasks& fresh, double ranges_for_a_task, bool full);
-  bool wait_for_others(Transaction& transaction);
-  void note_floors(const std::vector<std::int32_t>& queues, const std::vector<Floors::Look>& looks,
-                   const std::set<int>& open);
-  void lease(std::size_t place, const Given& given, std::vector<std::int64_t>& unknown);
+  void remember_leases(const ClaimPart& part) {
+    for (const ClaimPart::Head& head : part.heads_) {
+      for (const TakenPiece& piece : head.taken.pieces) {
+        if (piece.is_recurring) continue;
+        claimer_.known_.remember_lease(
+            {piece.range, piece.queue, piece.attempt, wishes_[head.places[piece.wish]].owner});
+      }
+    }
+  }
 
   Claimer& claimer_;
-  const Wanted wanted_;
-  const bool may_wait_;
-  Instant now_;
-  std::optional<OnceTokens> once_;      // while the transaction lasts
-  std::vector<std::vector<int>> open_;  // the queues from which each wish may get new tasks
-  Heads heads_;
-  std::set<int> ended_;
-  std::vector<RunningRange> leases_;
-  Tickets begun_;                 // of leases_, for LeaseEnds
-  std::vector<Range> again_;      // that had an attempt before
-  std::vector<ReadyRange> rest_;  // of ranges that gave tasks
+  const std::span<const ClaimWish> wishes_;
   Claimed claimed_;
-  std::unordered_map<std::int64_t, LeasedTask*> tasks_;  // in claimed_, by number
-  std::optional<Payloads> payloads_;
+  std::vector<Standing> standing_;
+  ClaimPart::Look look_;       // of the next round
+  std::set<Uuid> has_served_;  // before, or in this call
+  bool has_leased_ = false;
+  bool has_met_ended_ = false;
+  int waits_ = 0;
 };
-
-// What each wish gets.
-std::vector<Claimer::SharedPart::Given> Claimer::SharedPart::share_out(Transaction& transaction,
-                                                                       const FreshTasks& fresh) {
-  if (heads_.empty()) return std::vector<Given>(wanted_.wishes.size());
-  double guess = claimer_.ranges_for_a_task_;
-  int waits = 0;
-  for (;;) {
-    // After a wait it looks without the floors: they were wrong, or other transactions held all tasks above them.
-    if (!lock_heads(transaction, fresh, guess, waits > 0)) return std::vector<Given>(wanted_.wishes.size());
-    std::vector<Given> given;
-    std::set<Uuid> served;
-    for (std::size_t i = 0; i < wanted_.wishes.size(); ++i) {
-      const ClaimWish& wish = wanted_.wishes[i];
-      const bool is_closed = wish.once && served.contains(wish.token);
-      given.push_back(is_closed ? Given()
-                                : give(heads_, open_[i], static_cast<std::size_t>(wish.max), second_of(now_)));
-      if (wish.once && !given[i].empty()) served.insert(wish.token);
-    }
-
-    // The next best task may be in a queue whose locked ranges ran out: again, with more of them.
-    if (std::ranges::any_of(heads_, [](const auto& head) { return head.second.is_short(); })) {
-      guess = std::min(guess * 4, 1.0);
-      continue;
-    }
-    // It waits only while it holds no ranges, so that it cannot deadlock.
-    const bool got_nothing = std::ranges::all_of(given, [](const auto& each) { return each.empty(); });
-    if (!got_nothing || !may_wait_ || waits++ == kMostWaits || !wait_for_others(transaction)) return given;
-  }
-}
-
-// Locks about as many ranges as the wishes need. False after a failure.
-bool Claimer::SharedPart::lock_heads(Transaction& transaction, const FreshTasks& fresh, double ranges_for_a_task,
-                                     bool full) {
-  std::vector<std::int32_t> queues;
-  std::vector<std::int64_t> floors, most;
-  std::vector<std::optional<std::int16_t>> priorities;
-  std::vector<Floors::Look> looks;
-  for (auto& [no, head] : heads_) {
-    looks.push_back(claimer_.floors_.begin(no, full));
-    queues.push_back(no);
-    floors.push_back(looks.back().floor);
-    most.push_back(ranges_for(head.wanted, ranges_for_a_task));
-    priorities.push_back(highest(fresh, no));
-    head.ranges.clear();
-  }
-  const Rows rows = transaction.run(kLockHeads, Params::of(queues, floors, most, Floors::kNone, priorities));
-  if (transaction.failed()) return false;
-  std::set<int> open;  // neither paused nor stopped
-  for (const Row row : rows) {
-    now_ = row.instant(0);
-    if (row.is_null(1)) {
-      ended_.insert(row.small(18));
-      continue;
-    }
-    open.insert(row.small(1));
-    Head& head = heads_[row.small(1)];
-    head.ageing = {.base = row.integer(2), .rate = row.integer(3), .since = row.integer(4)};
-    if (!row.is_null(5)) head.ranges.push_back(read_ready(row, 5));
-  }
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    Head& head = heads_[queues[i]];
-    head.is_all = static_cast<std::int64_t>(head.ranges.size()) < most[i];
-    head.begin();
-  }
-  note_floors(queues, looks, open);
-  return true;
-}
-
-void Claimer::SharedPart::note_floors(const std::vector<std::int32_t>& queues, const std::vector<Floors::Look>& looks,
-                                      const std::set<int>& open) {
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    if (!open.contains(queues[i])) continue;
-    const Head& head = heads_[queues[i]];
-    if (head.empty()) {
-      claimer_.floors_.end(queues[i], looks[i]);
-    } else {
-      claimer_.floors_.end(queues[i], looks[i], head.range().rank);
-    }
-  }
-}
-
-// False if nothing is ready, so that there is nothing to wait for.
-bool Claimer::SharedPart::wait_for_others(Transaction& transaction) {
-  std::vector<std::int32_t> empty;
-  for (const auto& [no, head] : heads_) {
-    if (head.empty()) empty.push_back(no);
-  }
-  const Rows ready = transaction.run(kIsAnyReady, Params::of(empty));
-  if (transaction.failed() || !ready[0].boolean(0)) return false;
-  (void)transaction.run(kWaitForOthers, Params::of(empty));
-  return !transaction.failed();
-}
-
-// Turns what one wish was given into leases and tasks. Adds the numbers whose rows have to be read to `unknown`.
-void Claimer::SharedPart::lease(std::size_t place, const Given& given, std::vector<std::int64_t>& unknown) {
-  const ClaimWish& wish = wanted_.wishes[place];
-  for_each_range(
-      given, [](const GivenTask& each) { return each.number; },
-      [](const GivenTask& a, const GivenTask& b) { return a.from == b.from; },
-      [&](const GivenTask& first, const GivenTask& last) {
-        RunningRange lease{.life = first.from->life,
-                           .rank = first.from->rank,
-                           .at = first.from->at,
-                           .owner = wish.owner,
-                           .token = wish.token,
-                           .length = wish.lease,
-                           .begins = true};
-        lease.life.range = {first.number, last.number};
-        ++lease.life.attempt;
-        if (lease.life.attempt > 1) again_.push_back(lease.life.range);
-        leases_.push_back(std::move(lease));
-      });
-  std::vector<LeasedTask>& tasks = claimed_[place].tasks;
-  tasks.reserve(given.size());
-  for (const GivenTask& each : given) {
-    tasks.push_back({.number = each.number,
-                     .queue = wanted_.names.at(each.from->life.queue),
-                     .attempt = each.from->life.attempt + 1});
-    tasks_[each.number] = &tasks.back();
-  }
-  std::ranges::copy(claimer_.known_.fill(tasks), std::back_inserter(unknown));
-}
 
 // ---- Claims ----
 
-Result<Claimer::Wanted> Claimer::find_queues(std::span<const ClaimWish> wishes) {
+Result<ClaimPart> Claimer::part(std::span<const ClaimWish> wishes, const std::vector<std::size_t>& places,
+                                ClaimPart::Look look) {
   std::vector<std::string> names;
-  for (const ClaimWish& wish : wishes) names.insert(names.end(), wish.queues.begin(), wish.queues.end());
+  for (const std::size_t place : places) {
+    names.insert(names.end(), wishes[place].queues.begin(), wishes[place].queues.end());
+  }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto known = names_.find(names);
   if (!known.ok()) return known.error();
-  Wanted wanted{.wishes = wishes, .queues = std::vector<std::vector<int>>(wishes.size()), .names = {}};
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    for (const std::string& name : wishes[i].queues) {
-      const auto found = known->find(name);
-      if (found == known->end()) continue;
-      wanted.queues[i].push_back(found->second);
-      wanted.names[found->second] = name;
+  ClaimPart part(floors_, wishes, std::move(look));
+  part.places_ = places;
+  for (const auto& [name, no] : *known) part.names_[no] = name;
+  for (const std::size_t place : places) {
+    std::vector<int> queues;
+    for (const std::string& name : wishes[place].queues) {
+      if (const auto found = known->find(name); found != known->end()) queues.push_back(found->second);
     }
+    std::ranges::sort(queues);
+    // A token is looked up, whatever queues come with it.
+    if (!queues.empty() || wishes[place].once) part.add(place, queues);
   }
-  return wanted;
+  return part;
 }
 
-// `is_repeated`: with the numbers of queues that were read again, because some of them had ended.
-Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes, bool is_repeated) {
-  const auto wanted = find_queues(wishes);
-  if (!wanted.ok()) return wanted.error();
-  const bool any_once = std::ranges::any_of(wishes, &ClaimWish::once);
-  if (wanted->names.empty() && !any_once) return Claimed(wishes.size());
-  if (wanted->is_one_head() && has_found_ && !any_once) {
-    HeadPart head(*this, *wanted);
-    auto claimed = run(head);
-    if (!claimed.ok()) return claimed.error();
-    if (*claimed) return std::move(**claimed);
-  }
-  SharedPart shared(*this, *wanted, true);
-  auto claimed = run(shared);
-  if (!claimed.ok()) return claimed.error();
-  if (*claimed) return std::move(**claimed);
-  if (shared.ended().empty() || is_repeated) return Claimed(wishes.size());
-  return claim(wishes, true);
+Result<ClaimPart> Claimer::part(std::span<const ClaimWish> wishes) {
+  Claiming claiming(*this, wishes);
+  return part(wishes, claiming.places(), claiming.look());
 }
 
-Result<std::unique_ptr<ClaimPart>> Claimer::part(std::span<const ClaimWish> wishes) {
-  if (!has_found_ || std::ranges::any_of(wishes, &ClaimWish::once)) return std::unique_ptr<ClaimPart>();
-  auto wanted = find_queues(wishes);
-  if (!wanted.ok()) return wanted.error();
-  if (wanted->names.empty()) return std::unique_ptr<ClaimPart>();
-  if (wanted->is_one_head()) return std::unique_ptr<ClaimPart>(std::make_unique<HeadPart>(*this, std::move(*wanted)));
-  return std::unique_ptr<ClaimPart>(std::make_unique<SharedPart>(*this, std::move(*wanted), false));
+Result<Claimed> Claimer::claim(std::span<const ClaimWish> wishes) {
+  auto first = part(wishes);
+  if (!first.ok()) return first.error();
+  if (auto ran = run(*first); !ran.ok()) return ran.error();
+  return finish(wishes, std::move(*first));
 }
 
-// In a transaction of its own; in another one if a queue was closed while it was at work.
-Result<std::optional<Claimed>> Claimer::run(ClaimPart& part) {
-  const auto body = [&](Transaction& transaction) -> Result<bool> {
+// In a transaction of its own.
+Result<void> Claimer::run(ClaimPart& part) {
+  if (part.empty()) return {};
+  const auto ran = pool_.transact_in_one_trip<bool>([&](Transaction& transaction) -> Result<bool> {
     part.send(transaction, {});
-    if (auto committed = transaction.commit(); !committed.ok()) {
-      if (transaction.failure()->unmet()) return false;
-      return committed.error();
-    }
+    if (auto committed = transaction.commit(); !committed.ok()) return committed.error();
     part.read(transaction);
     return true;
-  };
-  Result<bool> done = false;
-  for (int i = 0; i < kMostClosings && done.ok() && !*done; ++i) {
-    done = part.only_queue() ? pool_.transact_in_one_trip<bool>(body) : pool_.transact<bool>(body);
+  });
+  if (!ran.ok()) return ran.error();
+  return {};
+}
+
+// After tasks were leased, only kUnavailable says that the outcome is not known: leases_of() finds them by the token.
+Result<Claimed> Claimer::finish(std::span<const ClaimWish> wishes, ClaimPart part) {
+  Claiming claiming(*this, wishes);
+  const auto failed = [&](const Error& error) { return claiming.has_leased() ? unknown_outcome(error) : error; };
+  for (;;) {
+    if (auto taken = claiming.take(part); !taken.ok()) return failed(taken.error());
+    const auto places = claiming.places();
+    if (places.empty()) break;
+    auto next = this->part(wishes, places, claiming.look());
+    if (!next.ok()) return failed(next.error());
+    if (auto ran = run(*next); !ran.ok()) return failed(ran.error());
+    part = std::move(*next);
   }
-  if (!done.ok()) return done.error();
-  if (!*done) return std::optional<Claimed>();
-  auto finished = part.finish();
-  if (!finished.ok())
-    return unknown_outcome(finished.error());  // the tasks are leased: leases_of() finds them by the token
-  return finished;
+  auto claimed = claiming.finish();
+  if (!claimed.ok()) return failed(claimed.error());
+  return claimed;
 }
 
 void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
@@ -414,27 +323,26 @@ void Claimer::note_cost(std::size_t ranges, std::size_t tasks) {
   ranges_for_a_task_ = ranges_for_a_task_ * (1 - kWeightOfNewest) + cost * kWeightOfNewest;
 }
 
-std::int64_t Claimer::ranges_for(std::int64_t wanted, double ranges_for_a_task) {
-  return std::min<std::int64_t>(
-      wanted, static_cast<std::int64_t>(std::ceil(static_cast<double>(wanted) * ranges_for_a_task)) + 1);
-}
-
-// After the commit. Drops tasks whose row is gone: they were cancelled and purged meanwhile.
-Result<void> Claimer::read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
-                                    const std::vector<Range>& again) {
+// What the tasks carry: what is not cached is read. `again`: those that had an attempt before, and so may have a
+// checkpoint. The number of a task whose row is gone (it was cancelled and purged meanwhile) becomes 0.
+Result<void> Claimer::fill(std::vector<LeasedTask*> tasks, const std::vector<Range>& again) {
+  auto unknown = known_.fill(tasks);
+  if (unknown.empty() && again.empty()) return {};
   using Numbers = std::unordered_set<std::int64_t>;
   const auto found = pool_.look<Numbers>([&](Transaction& transaction) -> Result<Numbers> {
     const Payloads payloads(transaction, unknown, again);
     if (auto done = transaction.commit(); !done.ok()) return done.error();
     std::unordered_map<std::int64_t, LeasedTask*> by_number;
-    for (LeasedTask& task : tasks) by_number[task.number] = &task;
+    for (LeasedTask* task : tasks) by_number[task->number] = task;
     payloads.fill(by_number);
     return payloads.found();
   });
   if (!found.ok()) return found.error();
   Numbers gone(unknown.begin(), unknown.end());
   std::erase_if(gone, [&](std::int64_t number) { return found->contains(number); });
-  std::erase_if(tasks, [&](const LeasedTask& task) { return gone.contains(task.number); });
+  for (LeasedTask* task : tasks) {
+    if (gone.contains(task->number)) task->number = 0;
+  }
   return {};
 }
 

@@ -2,21 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "model/rank.h"
 #include "store/lease.h"
 #include "stores/postgres/cache/floors.h"
 #include "stores/postgres/cache/known_tasks.h"
 #include "stores/postgres/cache/queue_names.h"
 #include "stores/postgres/connection/pool.h"
-#include "stores/postgres/layout/places.h"
 #include "stores/postgres/tasks/once.h"
 #include "stores/postgres/tasks/take_head.h"
 
@@ -27,31 +26,62 @@ using Claimed = std::vector<ClaimOutcome>;  // for each wish
 // What the transaction of a claim has stored before it.
 struct FreshTasks {
   std::map<int, std::int16_t> made_ready;  // the highest priority of them, by queue
-  std::vector<FreshRange> beginning;       // of ClaimPart::only_queue(), to be made ready by the claim
+  std::vector<FreshRange> beginning;       // of ClaimPart::only_queues(), to be made ready by the claim
 };
 
-// A claim as a part of a transaction. If that is run again, then from send() on.
+// A claim as a part of a transaction: it sends all it needs at once, and waits for nothing. Wishes from the same queues
+// share a statement. If the transaction is run again, then from send() on.
 class ClaimPart {
  public:
-  virtual ~ClaimPart() = default;
+  // Nothing is to be sent: no queue of the wishes exists.
+  bool empty() const { return heads_.empty(); }
 
-  // The queue of a claim that needs no other and waits for no answers while it sends: it can also make fresh tasks of
-  // that queue ready.
-  virtual std::optional<int> only_queue() const = 0;
+  // The queues, if all wishes share one statement, which can also make fresh tasks of these queues ready. Null if not.
+  const std::vector<int>* only_queues() const { return heads_.size() == 1 ? &heads_.front().queues : nullptr; }
 
-  // Sends all it needs, and may wait for answers in between. What the transaction sent before is seen.
-  virtual void send(Transaction& transaction, const FreshTasks& fresh) = 0;
+  // What the transaction sent before is seen.
+  void send(Transaction& transaction, const FreshTasks& fresh);
 
   // After the commit, while the answers are there.
-  virtual void read(const Transaction& transaction) = 0;
+  void read(const Transaction& transaction);
 
-  // After that, when the connection is free again. Nothing if it got nothing: there may be tasks all the same, which
-  // the general path of claim() finds.
-  virtual Result<std::optional<Claimed>> finish() = 0;
+ private:
+  friend class Claimer;
+  friend class Claiming;
+
+  // The wishes from some queues.
+  struct Head {
+    std::vector<std::size_t> places;  // of the wishes
+    std::vector<int> queues;          // ascending
+    std::vector<Floors::Look> looks;  // of the queues
+    std::size_t ticket = 0;
+    TakenHead taken;
+  };
+
+  // What the last round has taught.
+  struct Look {
+    double ranges_for_a_task = 0;
+    bool full = false;              // without the floors
+    std::vector<Uuid> tokens;       // wait for those that are at work under them
+    std::set<std::int32_t> queues;  // wait for those that hold their heads
+  };
+
+  ClaimPart(Floors& floors, std::span<const ClaimWish> wishes, Look look)
+      : floors_(&floors), wishes_(wishes), look_(std::move(look)) {}
+
+  void add(std::size_t place, const std::vector<int>& queues);
+  HeadWish wish_of(Head& head, const FreshTasks& fresh) const;
+
+  Floors* floors_;
+  std::span<const ClaimWish> wishes_;
+  Look look_;
+  std::vector<std::size_t> places_;  // of the wishes that are asked for; some may have no queues
+  std::map<int, std::string> names_;
+  std::vector<Head> heads_;
 };
 
-// Leases the heads of queues: of one queue for one wish in one statement, without a look; else it locks the ready
-// ranges at the heads of the wished queues, shares them out (heads.h), and moves what was given.
+// Leases the heads of queues in one round trip. What a statement could not do is tried again, with what it has taught:
+// how many ranges it takes, and for whom to wait.
 //
 // Thread-safe.
 class Claimer {
@@ -59,43 +89,28 @@ class Claimer {
   Claimer(Pool& pool, QueueNames& names, Floors& floors, KnownTasks& known)
       : pool_(pool), names_(names), floors_(floors), known_(known) {}
 
-  Result<Claimed> claim(std::span<const ClaimWish> wishes) { return claim(wishes, false); }
+  Result<Claimed> claim(std::span<const ClaimWish> wishes);
 
-  // The same in a transaction that does more, without waiting for tasks that other transactions hold. The wishes
-  // outlive the part. Null if claim() is the better way, because the last claim found nothing, or a token serves once.
-  Result<std::unique_ptr<ClaimPart>> part(std::span<const ClaimWish> wishes);
+  // The same in a transaction that does more. The wishes outlive the part, which finish() takes after the commit.
+  Result<ClaimPart> part(std::span<const ClaimWish> wishes);
+  Result<Claimed> finish(std::span<const ClaimWish> wishes, ClaimPart part);
 
   Result<std::vector<LeasedTask>> leases_of(const Uuid& token) { return postgres::leases_of(pool_, token); }
   Result<std::vector<bool>> have_served(std::span<const Uuid> tokens) { return postgres::have_served(pool_, tokens); }
 
  private:
-  class HeadPart;
-  class SharedPart;
+  friend class Claiming;
 
-  // The queues of wishes, as far as they exist.
-  struct Wanted {
-    std::span<const ClaimWish> wishes;
-    std::vector<std::vector<int>> queues;  // of each wish
-    std::map<int, std::string> names;
-
-    bool is_one_head() const { return wishes.size() == 1 && queues[0].size() == 1; }
-  };
-
-  Result<Claimed> claim(std::span<const ClaimWish> wishes, bool is_repeated);
-  Result<Wanted> find_queues(std::span<const ClaimWish> wishes);
-  Result<std::optional<Claimed>> run(ClaimPart& part);
-  Result<void> read_payloads(std::vector<LeasedTask>& tasks, const std::vector<std::int64_t>& unknown,
-                             const std::vector<Range>& again);
-
-  std::int64_t ranges_for(std::int64_t wanted) const { return ranges_for(wanted, ranges_for_a_task_); }
-  static std::int64_t ranges_for(std::int64_t wanted, double ranges_for_a_task);
+  Result<ClaimPart> part(std::span<const ClaimWish> wishes, const std::vector<std::size_t>& places,
+                         ClaimPart::Look look);
+  Result<void> run(ClaimPart& part);
+  Result<void> fill(std::vector<LeasedTask*> tasks, const std::vector<Range>& again);
   void note_cost(std::size_t ranges, std::size_t tasks);
 
   Pool& pool_;
   QueueNames& names_;
   Floors& floors_;
   KnownTasks& known_;
-  std::atomic<bool> has_found_ = false;           // the last claim did; if not, the next one takes the general path
   std::atomic<double> ranges_for_a_task_ = 0.25;  // moving average of ranges locked for each task
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "stores/postgres/tasks/insertion.h"
+#include "stores/postgres/tasks/settle_batch.h"
 
 namespace horae::postgres {
 namespace {
@@ -34,25 +35,26 @@ Result<BundleOutcome> Exchanger::exchange(const Bundle& calls) {
 
 Result<Exchanger::Parts> Exchanger::prepare(const Bundle& calls) {
   Parts parts;
-  if (!calls.settlements.empty()) parts.leases = whole_leases(calls.settlements, known_);
+  parts.settles = !calls.settlements.empty();
   if (!calls.submissions.empty()) {
     auto entries = submitter_.prepare_new(calls.submissions);
     if (!entries.ok()) return entries.error();
     parts.entries = std::move(*entries);
-    if (!parts.entries) parts.leases.reset();  // such a submission is a transaction of its own, after the settlements
+    if (!parts.entries) parts.settles = false;  // settlements come before the transaction of such submissions
   }
+  if (parts.settles) parts.changes = changes_of(calls.settlements, known_, names_);
   if (!calls.wishes.empty()) {
     auto claim = claimer_.part(calls.wishes);
     if (!claim.ok()) return claim.error();
-    parts.claim = std::move(*claim);
+    if (!claim->empty()) parts.claim = std::move(*claim);
   }
   return parts;
 }
 
 // Claims come last, so that they see the effects of settlements and submissions.
 Result<void> Exchanger::do_all(const Bundle& calls, Parts& parts, Done& done) {
-  const bool together = parts.are_several();
-  if (!together || !parts.leases) {
+  const bool together = parts.count() > 1;
+  if (!together || !parts.settles) {
     if (auto did = settle(calls, done); !did.ok()) return did;
   }
   if (!together || !parts.entries) {
@@ -91,34 +93,41 @@ Result<void> Exchanger::claim(const Bundle& calls, Done& done) {
   return {};
 }
 
-// New tasks of the only queue that is claimed from begin with the claim: what it takes need not be made ready first.
-Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& done) {
-  const auto only_queue = parts.claim ? parts.claim->only_queue() : std::nullopt;
+// New tasks of the queues that are claimed from begin with the claim: what it takes need not be made ready first.
+std::pair<Insertion::Begin, FreshTasks> Exchanger::place_fresh(const Parts& parts) const {
   FreshTasks fresh;
-  auto begin = Insertion::Begin::kHere;
-  if (parts.entries) {
-    if (auto ranges = only_queue ? ready_ranges(*parts.entries, *only_queue) : std::nullopt) {
-      begin = Insertion::Begin::kWithClaim;
-      fresh.beginning = std::move(*ranges);
-    } else {
-      fresh.made_ready = highest_priorities(*parts.entries);
-    }
+  if (!parts.entries) return {Insertion::Begin::kHere, std::move(fresh)};
+  const std::vector<int>* queues = parts.claim ? parts.claim->only_queues() : nullptr;
+  if (auto ranges = queues ? ready_ranges(*parts.entries, *queues) : std::nullopt) {
+    fresh.beginning = std::move(*ranges);
+    return {Insertion::Begin::kWithClaim, std::move(fresh)};
   }
+  fresh.made_ready = highest_priorities(*parts.entries);
+  return {Insertion::Begin::kHere, std::move(fresh)};
+}
+
+Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& done) {
+  const auto placed = place_fresh(parts);
+  const bool waits = parts.settles && !parts.changes;
+  const bool is_confirmed = waits && known_.confirm(calls.settlements);
+  Settler::Outcomes settled;
   const auto body = [&](Transaction& transaction) -> Result<bool> {
-    if (parts.leases) send_completion(transaction, *parts.leases);
+    std::optional<KnownSettlements> simple;
+    std::optional<SettleBatch> any;
     std::optional<Insertion> insertion;
-    if (parts.entries) insertion.emplace(transaction, *parts.entries, begin);
-    if (parts.claim) parts.claim->send(transaction, fresh);
+    if (parts.changes) simple.emplace(transaction, calls.settlements, *parts.changes);
+    if (waits) {
+      if (!any.emplace(transaction, calls.settlements, is_confirmed).send()) return transaction.failure()->error;
+      any->lower(floors_);
+    }
+    if (parts.entries) insertion.emplace(transaction, *parts.entries, placed.first);
+    if (parts.claim) parts.claim->send(transaction, placed.second);
     if (auto committed = transaction.commit(); !committed.ok()) {
-      const Failure& failure = *transaction.failure();
-      if (failure.unmet()) known_.forget_leases(calls.settlements);
-      if (failure.unmet() || Insertion::was_refused(failure)) return false;
+      if (Insertion::was_refused(*transaction.failure())) return false;
       return committed.error();
     }
-    if (parts.leases) {
-      done.settled = completed_outcomes(calls.settlements);
-      known_.forget_leases(calls.settlements);
-    }
+    if (simple) settled = simple->read(known_);
+    if (any) done.settled = any->read(floors_);
     if (insertion) {
       if (auto stored = insertion->check(); !stored.ok()) return unknown_outcome(stored.error());
       done.submitted = insertion->outcomes();
@@ -127,15 +136,22 @@ Result<void> Exchanger::do_together(const Bundle& calls, Parts& parts, Done& don
     if (parts.claim) parts.claim->read(transaction);
     return true;
   };
-  const bool waits = parts.claim && !only_queue;
   const auto repeat = parts.claim ? Repeat::kIfNothingHappened : Repeat::kAlways;  // by the ids and attempts
   const auto happened = waits ? pool_.transact<bool>(body, repeat) : pool_.transact_in_one_trip<bool>(body, repeat);
   if (!happened.ok()) return happened.error();
-  if (!*happened || !parts.claim) return {};
-  auto claimed = parts.claim->finish();
-  if (!claimed.ok())
-    return unknown_outcome(claimed.error());  // the tasks are leased: leases_of() finds them by the token
-  done.leased = std::move(*claimed);
+  if (!*happened) return {};
+  // What found its lease changed is settled before the claims that it put off.
+  if (parts.changes) {
+    auto all = settler_.settle_rest(calls.settlements, std::move(settled));
+    if (!all.ok()) return unknown_outcome(all.error());
+    done.settled = std::move(*all);
+  }
+  // The tasks are leased: leases_of() finds them by the token.
+  if (parts.claim) {
+    auto claimed = claimer_.finish(calls.wishes, std::move(*parts.claim));
+    if (!claimed.ok()) return unknown_outcome(claimed.error());
+    done.leased = std::move(*claimed);
+  }
   return {};
 }
 

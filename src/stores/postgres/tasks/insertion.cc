@@ -41,15 +41,18 @@ std::vector<std::pair<const NewEntry*, const NewEntry*>> ranges_of(const Entries
 
 }  // namespace
 
-std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries, int queue) {
+std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries,
+                                                    const std::vector<int>& queues) {
   const bool all_ready = std::ranges::all_of(entries, [&](const NewEntry& entry) {
-    return entry.queue == queue && !entry.submission->task.run_at && !entry.submission->start;
+    return std::ranges::binary_search(queues, entry.queue) && !entry.submission->task.run_at &&
+           !entry.submission->start;
   });
   if (!all_ready) return std::nullopt;
   std::vector<FreshRange> fresh;
   for (const auto& [first, last] : ranges_of(entries)) {
     const NewTask& task = first->submission->task;
     fresh.push_back({.range = {first->number, last->number},
+                     .queue = first->queue,
                      .priority = static_cast<std::int16_t>(task.priority),
                      .max_attempts = attempts_limit(task),
                      .recurring = task.recurring});

@@ -26,8 +26,10 @@ struct NewEntry {
 };
 
 // The ranges in which they become ready, in the order of their numbers. Nothing if one of them does not become ready in
-// this queue now (it is of another queue, due later, or starts at once), or if one statement cannot take them all.
-std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries, int queue);
+// these queues (ascending) now: it is of another queue, due later, or starts at once; or if one statement cannot take
+// them all.
+std::optional<std::vector<FreshRange>> ready_ranges(const std::vector<NewEntry>& entries,
+                                                    const std::vector<int>& queues);
 
 // Sends the statements that store new tasks. They wait only for transactions that store the same ids.
 class Insertion {

@@ -121,26 +121,32 @@ delete from trail
 -- Tokens under which something is leased stay.
 -- $1 bigint: how long a token is kept, ns
 -- $2 bigint: how many at most
--- Index: claim_token_age, running_token, claim_token_pkey
+-- Index: claim_token_age, running_pkey, claim_token_pkey
 -- Locks: the rows that it deletes
 delete from claim_token
  where token = any(array(
          select c.token
            from claim_token as c
           where c.claimed_at < (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond'
-            and not exists (select from running where running.token = c.token)
+            and not exists (
+              select
+                from running
+               where running.lo >= c.lo and running.lo <= c.hi and running.token = c.token)
           order by c.claimed_at
           limit $2::bigint));
 
 -- name: has_old_tokens
 -- $1 bigint: how long a token is kept, ns
--- Index: claim_token_age, running_token
+-- Index: claim_token_age, running_pkey
 -- Locks: none
 select exists (
          select
            from claim_token as c
           where c.claimed_at < (select horae_now()) - $1::bigint / 1000 * interval '1 microsecond'
-            and not exists (select from running where running.token = c.token));
+            and not exists (
+              select
+                from running
+               where running.lo >= c.lo and running.lo <= c.hi and running.token = c.token));
 
 -- name: uncount
 -- $1 integer[]: queues

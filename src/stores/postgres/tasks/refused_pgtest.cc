@@ -72,7 +72,7 @@ class Refused : public TestDatabase {
   KnownTasks known_;
   Submitter submitter_{pool_, names_, days_, floors_, known_};
   Claimer claimer_{pool_, names_, floors_, known_};
-  Settler settler_{pool_, floors_, known_};
+  Settler settler_{pool_, names_, floors_, known_};
   SeededRandom random_{1};
   UuidSource ids_{clock_, random_};
 };

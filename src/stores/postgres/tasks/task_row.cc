@@ -12,6 +12,7 @@
 namespace horae::postgres {
 namespace {
 
+const Sql kInsertPlainTask = statement("insert_plain_task", Changes::kOne);
 const Sql kInsertPlainTasks = statement("insert_plain_tasks", Changes::kEach);
 const Sql kInsertTasks = statement("insert_tasks", Changes::kEach);
 
@@ -73,7 +74,10 @@ void insert_task_rows(Transaction& transaction, const std::vector<NewEntry>& ent
     retry_cap.push_back(if_own(task.retry.cap));
     retry_jitter.push_back(if_own(task.retry.jitter));
   }
-  if (!plain.number.empty()) {
+  if (plain.number.size() == 1) {
+    transaction.send(kInsertPlainTask,
+                     Params::of(plain.number[0], plain.id[0], plain.queue[0], plain.priority[0], plain.spec[0]));
+  } else if (!plain.number.empty()) {
     transaction.send(kInsertPlainTasks, Params::of(plain.number, plain.id, plain.queue, plain.priority, plain.spec));
   }
   if (!special.number.empty()) {

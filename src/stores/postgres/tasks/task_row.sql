@@ -14,6 +14,18 @@ insert into task (number, id, created_at, queue, priority, spec)
 select ($1::bigint[])[i], ($2::uuid[])[i], (select horae_now()), ($3::integer[])[i], ($4::smallint[])[i], spec
   from unnest($5::text[]) with ordinality as d(spec, i);
 
+-- name: insert_plain_task
+-- As insert_plain_tasks, of one task.
+-- $1 bigint: number
+-- $2 uuid: id
+-- $3 integer: queue
+-- $4 smallint: priority
+-- $5 text: spec
+-- Index: none; the primary key and the unique one on the id refuse duplicates
+-- Locks: the new row; waits for a transaction that stores the same id
+insert into task (number, id, created_at, queue, priority, spec)
+values ($1::bigint, $2::uuid, horae_now(), $3::integer, $4::smallint, $5::text);
+
 -- name: insert_tasks
 -- $1 bigint[]: numbers
 -- $2 uuid[]: ids
