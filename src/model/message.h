@@ -58,11 +58,22 @@ struct Message {
 // Waiting for its deadline, or readied by one node that answers for firing it.
 enum class MessageState { kWaiting, kReady };
 
-// Reads the id and the deadline from the headers of a record and takes them out. A deadline is RFC 3339; without a zone it
-// is UTC. Fails with kMalformed, and a message that names the header, if one of the two is missing, repeated, or not in
-// its format.
+// What the two headers of a record say.
+struct MessageHead {
+  std::string id;
+  Instant deadline;
+};
+
+// Reads the two headers. A deadline is RFC 3339; without a zone it is UTC. Fails with kMalformed, and a message that names
+// the header, if one of the two is missing, repeated, or not in its format.
+Result<MessageHead> read_head(const std::vector<MessageHeader>& headers, const HeaderNames& names = {});
+
+// The same with the rest of the record, without the two headers.
 Result<Message> message_from_record(Bytes key, Bytes value, std::vector<MessageHeader> headers,
                                     const HeaderNames& names = {});
+
+// Why read_head() fails, for figures: "missing_header", "repeated_header" or "malformed_header".
+std::string_view record_fault(const std::vector<MessageHeader>& headers, const HeaderNames& names = {});
 
 // 1 to kMaxMessageIdCharacters characters of UTF-8, free in form.
 Result<void> check_message_id(std::string_view id);

@@ -61,6 +61,12 @@ TEST(Message, ReadsTheHeadersByTheirConfiguredNames) {
   EXPECT_EQ(message_from_record("k", "v", {kId, kDeadline}, names).error().message, "header x-id is missing");
 }
 
+TEST(Message, ClassifiesBadRecordsForFigures) {
+  EXPECT_EQ(record_fault({kId}), "missing_header");
+  EXPECT_EQ(record_fault({kId, kId, kDeadline}), "repeated_header");
+  EXPECT_EQ(record_fault({kId, {"chronosDeadline", "tomorrow"}}), "malformed_header");
+}
+
 TEST(Message, IsDueFromTheTimingAdvanceBeforeItsDeadlineOn) {
   const Instant deadline = parse_instant("2022-12-01T11:09:01Z").value();
   EXPECT_FALSE(is_due(deadline, deadline - 51ms, 50ms));

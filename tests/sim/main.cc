@@ -4,6 +4,7 @@
 //   horae_sim --seed N [--quiet]  one world, with a trace of all events
 //   horae_sim --minutes M         new seeds for M minutes; prints the failing ones
 //   horae_sim --mutants           checks that each planted bug is found
+//   --world tasks|delay           only worlds of that kind; with --seed, which one (tasks)
 //   --mutant NAME, --lives N of each world, --from SEED, --seeds N, --budget N worlds for each mutant
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "tests/sim/delay/run.h"
 #include "tests/sim/events.h"
 #include "tests/sim/mutants.h"
 #include "tests/sim/run.h"
@@ -30,6 +32,20 @@ namespace {
 using namespace horae;       // NOLINT(google-build-using-namespace): a program of one file
 using namespace horae::sim;  // NOLINT(google-build-using-namespace)
 
+// A world of either kind.
+struct AnyWorld {
+  bool is_delay = false;
+  std::uint64_t seed = 0;
+  std::uint64_t lives = 0;
+
+  RunReport run(std::ostream* trace = nullptr) const {
+    return is_delay ? run_delay_world(make_delay_plan(seed, lives), trace) : run_world(make_plan(seed, lives), trace);
+  }
+  std::string text() const {
+    return is_delay ? describe(make_delay_plan(seed, lives)) : describe(make_plan(seed, lives));
+  }
+};
+
 struct Wanted {
   std::optional<std::uint64_t> seed;
   std::uint64_t from = 1;
@@ -37,6 +53,7 @@ struct Wanted {
   std::uint64_t minutes = 0;
   std::uint64_t budget = 60;  // worlds for each mutant: the rarest is found by one of twenty
   std::uint64_t lives = 1500;
+  std::string world;  // empty: both kinds
   bool quiet = false;
   bool all_mutants = false;
   std::string mutant;
@@ -62,8 +79,8 @@ struct Totals {
   }
 };
 
-void print_violations(const Plan& plan, const RunReport& report) {
-  std::cout << "VIOLATED by " << describe(plan) << "\n";
+void print_violations(const AnyWorld& world, const RunReport& report) {
+  std::cout << "VIOLATED by " << world.text() << "\n";
   std::size_t shown = 0;
   for (const Violation& violation : report.violations) {
     if (++shown > 5) break;
@@ -90,10 +107,13 @@ int run_seeds(const Wanted& wanted, std::uint64_t first, IsOver is_over) {
   const MonotonicTime begin = clock.now();
   Totals totals;
   for (std::uint64_t seed = first; !is_over(totals, clock.now() - begin); ++seed) {
-    const Plan plan = make_plan(seed, wanted.lives);
-    const RunReport report = run_world(plan);
-    totals.add(report);
-    if (!report.violations.empty()) print_violations(plan, report);
+    for (const bool is_delay : {false, true}) {
+      if (wanted.world == (is_delay ? "tasks" : "delay")) continue;
+      const AnyWorld world{.is_delay = is_delay, .seed = seed, .lives = wanted.lives};
+      const RunReport report = world.run();
+      totals.add(report);
+      if (!report.violations.empty()) print_violations(world, report);
+    }
   }
   print_totals(totals, clock.now() - begin);
   return totals.failed == 0 ? 0 : 1;
@@ -101,18 +121,22 @@ int run_seeds(const Wanted& wanted, std::uint64_t first, IsOver is_over) {
 
 // Checks that the same seed makes the same world.
 bool is_repeatable(const Wanted& wanted) {
-  const Plan plan = make_plan(wanted.from, wanted.lives);
-  const RunReport once = run_world(plan);
-  const RunReport again = run_world(plan);
-  const bool is_same = once.events == again.events && once.faults == again.faults && once.time == again.time;
-  if (!is_same) std::cout << fmt::format("NOT REPEATABLE: seed {}\n", wanted.from);
-  return is_same;
+  for (const bool is_delay : {false, true}) {
+    const AnyWorld world{.is_delay = is_delay, .seed = wanted.from, .lives = wanted.lives};
+    const RunReport once = world.run();
+    const RunReport again = world.run();
+    if (once.events == again.events && once.faults == again.faults && once.time == again.time) continue;
+    std::cout << "NOT REPEATABLE: " << world.text() << "\n";
+    return false;
+  }
+  return true;
 }
 
 int run_fixed(const Wanted& wanted) {
   const bool is_same = is_repeatable(wanted);
+  const std::uint64_t worlds = wanted.seeds * (wanted.world.empty() ? 2 : 1);
   const int failed =
-      run_seeds(wanted, wanted.from, [&](const Totals& totals, Duration) { return totals.worlds >= wanted.seeds; });
+      run_seeds(wanted, wanted.from, [&](const Totals& totals, Duration) { return totals.worlds >= worlds; });
   return is_same ? failed : 1;
 }
 
@@ -125,10 +149,10 @@ int run_soak(const Wanted& wanted) {
 int run_one(const Wanted& wanted) {
   const SystemClock clock;
   const MonotonicTime begin = clock.now();
-  const Plan plan = make_plan(*wanted.seed, wanted.lives);
-  std::cout << describe(plan) << "\n";
-  const RunReport report = run_world(plan, wanted.quiet ? nullptr : &std::cout);
-  if (!report.violations.empty()) print_violations(plan, report);
+  const AnyWorld world{.is_delay = wanted.world == "delay", .seed = *wanted.seed, .lives = wanted.lives};
+  std::cout << world.text() << "\n";
+  const RunReport report = world.run(wanted.quiet ? nullptr : &std::cout);
+  if (!report.violations.empty()) print_violations(world, report);
   Totals totals;
   totals.add(report);
   print_totals(totals, clock.now() - begin);
@@ -140,13 +164,13 @@ int run_one(const Wanted& wanted) {
 // The result of one world with a planted bug. Each runs in its own process, because some bugs abort the program.
 enum class Fate { kClean, kViolated, kAborted };
 
-Fate run_apart(std::uint64_t seed, std::uint64_t lives) {
+Fate run_apart(const AnyWorld& world) {
   constexpr unsigned kLongestSeconds = 60;
   const pid_t child = fork();
   HORAE_CHECK(child >= 0, "cannot fork");
   if (child == 0) {
     alarm(kLongestSeconds);
-    std::_Exit(run_world(make_plan(seed, lives)).violations.empty() ? 0 : 1);
+    std::_Exit(world.run().violations.empty() ? 0 : 1);
   }
   int status = 0;
   HORAE_CHECK(waitpid(child, &status, 0) == child, "cannot wait");
@@ -158,7 +182,7 @@ Fate run_apart(std::uint64_t seed, std::uint64_t lives) {
 std::optional<std::uint64_t> hunt(const Mutant& mutant, const Wanted& wanted, Fate& fate) {
   (void)plant(mutant.name);
   for (std::uint64_t tried = 1; tried <= wanted.budget; ++tried) {
-    fate = run_apart(wanted.from + tried - 1, wanted.lives);
+    fate = run_apart({.is_delay = mutant.is_in_delay, .seed = wanted.from + tried - 1, .lives = wanted.lives});
     if (fate != Fate::kClean) return tried;
   }
   return std::nullopt;
@@ -167,8 +191,10 @@ std::optional<std::uint64_t> hunt(const Mutant& mutant, const Wanted& wanted, Fa
 int run_mutants(const Wanted& wanted) {
   const SystemClock clock;
   const MonotonicTime begin = clock.now();
-  std::size_t caught = 0, safety_missed = 0;
+  std::size_t total = 0, caught = 0, safety_missed = 0;
   for (const Mutant& mutant : mutants()) {
+    if (wanted.world == (mutant.is_in_delay ? "tasks" : "delay")) continue;
+    ++total;
     const bool is_safety = mutant.harm == Mutant::Harm::kSafety;
     const MonotonicTime start = clock.now();
     Fate fate = Fate::kClean;
@@ -182,7 +208,6 @@ int run_mutants(const Wanted& wanted) {
                              std::chrono::duration<double>(clock.now() - start).count(), mutant.failure)
               << std::flush;
   }
-  const std::size_t total = mutants().size();
   std::cout << fmt::format("{} of {} mutants in {:.0f} s\n", caught, total,
                            std::chrono::duration<double>(clock.now() - begin).count());
   std::cout << fmt::format("result sim.mutants.total {}\nresult sim.mutants.caught_share {:.4f}\n", total,
@@ -212,6 +237,10 @@ constexpr std::array kNumberOptions = std::to_array<NumberOption>({{"--from", &W
 
 // An option with its value. False if it is not one.
 bool read_pair(std::string_view option, const char* value, Wanted& wanted) {
+  if (option == "--world") {
+    wanted.world = value;
+    return wanted.world == "tasks" || wanted.world == "delay";
+  }
   if (option == "--mutant") {
     wanted.mutant = value;
     return true;

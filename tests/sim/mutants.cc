@@ -55,6 +55,35 @@ constexpr std::array kMutants = std::to_array<Mutant>({
     {"released_chore_starts", kSafety, "a chore that is given back to other nodes starts all the same"},
     {"drained_nodes_keep_chores", kLiveness, "a draining node does not release tasks that have not started"},
     {"elevator_drops_a_chore", kSafety, "chores of the highest level are lost when lower levels are lifted"},
+    // The delay queue: offsets
+    {"offset_before_insert", kSafety, "offsets are committed when a record is taken", true},
+    {"offset_skips_a_gap", kSafety, "an offset is committed although an earlier record is not done", true},
+    {"old_assignment_stores", kSafety, "a record of an old assignment moves the offset of the present one", true},
+    {"offset_before_late_report", kSafety, "the offset of a late record is committed before its publish", true},
+    {"starts_at_latest", kSafety, "a new group begins at the end of its partitions", true},
+    {"revoked_records_are_kept", kSafety, "records of a partition that was lost are stored later", true},
+    {"bad_record_blocks", kLiveness, "the offset of a record that is no message never passes", true},
+    {"intake_ignores_backlog", kLiveness, "records are taken in while overdue messages wait", true},
+    // Ids
+    {"late_ignores_waiting_id", kSafety, "a late record is published although its id waits or is ready", true},
+    {"rearmed_id_is_swallowed", kSafety, "an id that is sent again on receipt is taken for a repetition", true},
+    {"late_repeat_in_batch_fires", kSafety, "of two late records with one id both are published", true},
+    {"cancel_of_ready_accepted", kSafety, "a message is cancelled that a node is about to publish", true},
+    {"move_keeps_old_due", kSafety, "a moved message is published at its old deadline", true},
+    // Firing
+    {"removed_before_report", kSafety, "a row is removed before its publish is acknowledged", true},
+    {"failed_report_is_success", kSafety, "a failed publish counts as done", true},
+    {"remove_without_compare", kSafety, "a row is removed that another node has readied since", true},
+    {"fires_after_hold", kSafety, "a node that was stopped publishes what was taken over", true},
+    {"fires_early_by_receipt_clock", kSafety, "the trip of the store's answer is taken off the waiting time", true},
+    {"lost_turn_forgotten", kSafety, "messages of a turn whose answer was lost are left to the takeover", true},
+    {"stop_keeps_undue", kSafety, "a node that stops keeps what is not due", true},
+    // Takeover
+    {"never_recovers", kLiveness, "messages of a node that has failed are stuck", true},
+    {"reset_without_compare", kSafety, "a message is taken over from a node that has just readied it", true},
+    {"stuck_takes_recent", kSafety, "messages are taken over before the hold time is over", true},
+    {"hold_from_readying_only", kSafety, "the hold time counts before the message is due", true},
+    {"outage_is_the_nodes_fault", kSafety, "after an outage of the store all that is held is taken over", true},
 });
 
 std::uint64_t planted = 0;

@@ -14,6 +14,7 @@ struct Mutant {
   std::string_view name;
   Harm harm;
   std::string_view failure;  // a description of what it causes
+  bool is_in_delay = false;  // in the delay queue: worlds with one find it
 };
 
 std::span<const Mutant> mutants();

@@ -48,6 +48,11 @@ class World {
   // Counts an injected fault and writes it to the trace.
   void fault(std::string_view what);
 
+  // Writes a line to the trace.
+  void note(std::string_view text) {
+    if (trace_ != nullptr) say(text);
+  }
+
   // The node's own log; silent unless there is a trace.
   Logger log() const { return log_; }
 
