@@ -82,7 +82,7 @@ def nodes(program, count, store):
     """Nodes that have settled down."""
     running = [Node(program, store) for _ in range(count)]
     try:
-        time.sleep(0.5)
+        time.sleep(2)  # they look for one another once a second
         yield running
     finally:
         for node in running:
