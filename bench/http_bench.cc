@@ -50,6 +50,7 @@ class Node final : private ChangeObserver {
         api_({.combiner = combiner_,
               .tasks = observed_.store().tasks(),
               .queues = observed_.store().queues(),
+              .schedules = observed_.store().schedules(),
               .access = observed_.store().tokens(),
               .cluster = observed_.store().cluster(),
               .events = observed_.events(),
