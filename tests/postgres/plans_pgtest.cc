@@ -125,7 +125,8 @@ class Plans : public ::testing::Test {
     (void)store.enqueue({.delay_queue = "delay", .stores_late = true, .messages = batch}).value();
     const TurnWish take{.delay_queue = "delay", .node = node, .ready = {.max = 10, .max_bytes = 1000}};
     std::vector<Readying> fired;
-    for (const ReadiedMessage& each : store.turn(take)->readied) fired.push_back(each.readying);
+    const TurnOutcome taken = store.turn(take).value();
+    for (const ReadiedMessage& each : taken.readied) fired.push_back(each.readying);
     (void)store.reset("delay", std::span(fired).first(1)).value();
     (void)store.held_by({.delay_queue = "delay", .node = node, .limits = {10, 1000}}).value();
     (void)store.stuck({.delay_queue = "delay", .max = 10}).value();
@@ -410,11 +411,16 @@ TEST_F(PlansAmongTies, PlansForMessagesHoldWhenTheTableGrows) {
       "insert into message (delay_queue, id, deadline, due, headers) select 'delay', 'm-' || n, moment, moment, '[]'"
       " from generate_series(1, " +
       std::to_string(kTies) + ") as n, (select timestamptz '2026-01-01' as moment) as tie");
+  // What another session inserts below the floor of a node is found within a second; what the node stores, at once.
+  std::vector<NewMessage> first = messages(1, "first-");
+  first[0].message.deadline = std::chrono::sys_days(std::chrono::year(2025) / 12 / 31);
+  (void)store_->messages().enqueue({.delay_queue = "delay", .stores_late = true, .messages = first}).value();
   for (int i = 0; i < kBatches; ++i) {
     (void)store_->messages().enqueue({.delay_queue = "delay", .messages = messages(kBatch, std::to_string(i) + "-")});
     std::vector<Readying> fired;
     const TurnWish take{.delay_queue = "delay", .ready = {.max = kBatch, .max_bytes = 1 << 20}};
-    for (const ReadiedMessage& each : store_->messages().turn(take)->readied) fired.push_back(each.readying);
+    const TurnOutcome taken = store_->messages().turn(take).value();
+    for (const ReadiedMessage& each : taken.readied) fired.push_back(each.readying);
     EXPECT_EQ(fired.size(), kBatch);
     (void)store_->messages().turn({.delay_queue = "delay", .fired = fired}).value();
   }

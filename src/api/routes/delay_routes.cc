@@ -279,7 +279,7 @@ std::vector<Route> message_routes() {
        .parameters = {{"state", R"({"enum":["waiting","ready"]})", "Only messages in this state"},
                       {"limit", R"({"type":"integer","minimum":1,"maximum":1000,"default":100})",
                        "The size of a page; it may be shorter"},
-                      {"cursor", R"({"type":"string"})", "`next` of the page before"}},
+                      {"cursor", R"({"type":"string","minLength":1})", "`next` of the page before"}},
        .answers = {{200, "A page", "MessagePage"}, {404, kNoQueue}, {503, kAway}},
        .handle = list_messages},
       {.method = "GET",

@@ -53,9 +53,10 @@ void append_bytes(std::string& out, std::string_view bytes) {
 }
 
 // "--at" or "--in", as the first member of a body.
-std::string time_member(const DelayFlags& flags) {
+Result<std::string> time_member(const DelayFlags& flags) {
+  if (!flags.at && !flags.in) return Error{ErrorCode::kMalformed, "give the deadline by --in or --at"};
   std::string out = flags.at ? R"("deadline":)" : R"("delay":)";
-  append_json_string(out, flags.at ? *flags.at : flags.in.value_or("0s"));
+  append_json_string(out, flags.at ? *flags.at : *flags.in);
   return out;
 }
 
@@ -68,7 +69,9 @@ Result<std::string> value_bytes(const std::string& value, std::istream& in) {
 }
 
 Result<std::string> put_body(const DelayFlags& flags, std::istream& in) {
-  std::string body = "{" + time_member(flags);
+  const auto time = time_member(flags);
+  if (!time.ok()) return time.error();
+  std::string body = "{" + *time;
   if (!flags.id.empty()) append_json_string(body += R"(,"id":)", flags.id);
   if (flags.key) append_bytes(body += R"(,"key":)", *flags.key);
   if (flags.value) {
@@ -228,8 +231,10 @@ int run_cancel(const Context& context, const DelayFlags& flags) {
 }
 
 int run_move(const Context& context, const DelayFlags& flags) {
+  const auto time = time_member(flags);
+  if (!time.ok()) return misuse(context, "delay move", flags.client, time.error());
   const auto call = [&](NodeClient& node) {
-    return in_flags(node.patch(message_of(flags), "{" + time_member(flags) + "}"), kFlagNames);
+    return in_flags(node.patch(message_of(flags), "{" + *time + "}"), kFlagNames);
   };
   return run_call(context, "delay move", flags.client, call, show_moved);
 }
@@ -246,10 +251,9 @@ void add_id(CLI::App& command, const Flags& flags) {
 }
 
 void add_time(CLI::App& command, const Flags& flags) {
-  CLI::Option_group& time = *command.add_option_group("time");
-  time.add_option("--in", flags->in, "Deadline, counted from now: 90s");
-  time.add_option("--at", flags->at, "Deadline: 2026-12-01T11:09:01Z");
-  time.require_option(1);
+  CLI::Option* const in =
+      command.add_option("--in", flags->in, "Deadline, counted from now: 90s; it or --at is required");
+  command.add_option("--at", flags->at, "Deadline: 2026-12-01T11:09:01Z")->excludes(in);
 }
 
 void add_reading(CLI::App& noun, Context& context) {
