@@ -106,6 +106,7 @@ void Engine::start() {
 
 bool Engine::stop(Duration grace) {
   const MonotonicTime deadline = clock_.now() + grace;
+  monitor_.drain();
   dispatcher_.drain(clock_.now());
   claimer_.drain();
   const auto is_empty = [this] { return dispatcher_.is_empty() && claimer_.is_empty(); };

@@ -60,6 +60,7 @@ void Node::drain(Duration grace) {
   if (life_ == nullptr || life_->is_draining_) return;
   life_->is_draining_ = true;
   const auto life = life_;
+  life->monitor_.drain();
   life->dispatcher_.drain(clock_.now());
   life->claimer_.drain();
   check_drained(life, world_.now() + std::chrono::ceil<std::chrono::microseconds>(grace));

@@ -105,7 +105,8 @@ Result<ExecRules> ExecRules::make(const ExecOptions& options, const Environment&
   if (options.user.empty()) {
     if (::geteuid() == 0 && rules.allows_anything()) {
       return Error{ErrorCode::kMalformed,
-                   "the agent runs as root, and so would its programs: name their user (root, if that is meant)"};
+                   "the agent runs as root, and so would its programs: name their user by --agent-user NAME "
+                   "(agent.user; root, if that is meant)"};
     }
     return rules;
   }

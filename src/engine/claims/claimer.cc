@@ -49,7 +49,7 @@ Claimer::Ticket Claimer::exchange(Call call) {
     const std::lock_guard lock(mutex_);
     ticket = next_ticket_++;
     Waiting waiting{.call = std::move(call)};
-    waiting.has_attention = attention_.take(waiting.call.owner);
+    waiting.has_attention = waiting.call.wants_attention && attention_.take(waiting.call.owner);
     const bool may_wait = waiting.call.settlements.empty() && !(is_ending_ && waiting.call.is_admitted);
     if (!may_wait || waiting.has_attention || is_draining_) waiting.call.wait_until.reset();
     if (waiting.call.claim) note_awaited(*waiting.call.claim);
@@ -72,6 +72,7 @@ Claimer::Ticket Claimer::wait(ClaimWish wish, MonotonicTime deadline, Deliver de
       {.owner = std::move(owner),
        .claim = std::move(wish),
        .wait_until = deadline,
+       .wants_attention = false,
        .deliver = [deliver = std::move(deliver)](Answer answer) { return deliver(std::move(answer.tasks)); }});
 }
 
@@ -181,7 +182,9 @@ void Claimer::answer(Waitings::iterator each, Answer answer, Todo& todo) {
 
 void Claimer::deliver(Delivery delivery) {
   const bool has_attention = delivery.answer.has_attention;
-  const bool is_told = has_attention && delivery.answer.tasks.ok();
+  const auto& settled = delivery.answer.settled;
+  const bool is_settled = settled.empty() || std::ranges::any_of(settled, [](const auto& each) { return each.ok(); });
+  const bool is_told = has_attention && delivery.answer.tasks.ok() && is_settled;
   const auto& claim = delivery.call.claim;
   std::vector<Settlement> releases;
   if (claim && is_released_by_node(*claim) && delivery.answer.tasks.ok()) {
@@ -332,6 +335,7 @@ void Claimer::call_attention(const std::string& owner, Todo& todo) {
   for (const Ticket ticket : tickets) {
     const auto each = waiting_.find(ticket);
     Waiting& waiting = each->second;
+    if (!waiting.call.wants_attention) continue;
     waiting.has_attention = true;
     if (waiting.is_asking) continue;
     if (!waiting.is_fresh && !waiting.is_uncertain) {

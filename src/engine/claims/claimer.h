@@ -63,6 +63,7 @@ class Claimer : public Loop {
     std::vector<Settlement> settlements = {};
     std::optional<ClaimWish> claim = {};            // it passes check_claim_wish()
     std::optional<MonotonicTime> wait_until = {};   // it waits only if it settles nothing
+    bool wants_attention = true;                    // false: Answer::has_attention means nothing to the caller
     std::function<bool(Answer)> deliver = nullptr;  // false if the worker is gone: tasks are released, but for `once`
     std::function<bool()> is_admitted = nullptr;    // null for the node's own calls; else see end_revoked()
   };

@@ -136,7 +136,7 @@ void Claimer::note_found(Ticket ticket, std::optional<std::vector<LeasedTask>> h
     Waiting& waiting = each->second;
     waiting.is_asking = false;
     if (!held) {
-      if (!waiting.is_gone) return enter_line(ticket, waiting, todo);
+      if (!waiting.is_gone && waits(waiting)) return enter_line(ticket, waiting, todo);
       give_up(each, todo);
     } else {
       waiting.is_uncertain = false;

@@ -8,6 +8,7 @@
 namespace horae {
 
 MonotonicTime Monitor::run_once(MonotonicTime now) {
+  if (is_draining_) return now + options_.idle_poll;
   const Duration slack = note_delay(now);
   has_failed_ = false;
   const MonotonicTime next = pass(now, slack);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <optional>
@@ -46,6 +47,10 @@ class Monitor final : public Loop {
   // end of an outage.
   bool on_tick(const Tick& tick, MonotonicTime now);
 
+  // Before the node stops: from now on nothing expires here, because workers of this node cannot send heartbeats to it any
+  // more. Other nodes go on; without one, the next start finds an outage. Thread-safe; cannot be undone.
+  void drain() { is_draining_ = true; }
+
  private:
   // The two clocks at one moment, and whether anything was leased then.
   struct Reading {
@@ -71,6 +76,7 @@ class Monitor final : public Loop {
   TaskStore& tasks_;
   Logger log_;
   const MonitorOptions options_;
+  std::atomic<bool> is_draining_ = false;
   std::mutex mutex_;
   std::optional<Reading> last_;  // guarded by mutex_; of the pass before, if the store answered
   bool is_asleep_ = false;       // guarded by mutex_; nothing was leased at the last pass

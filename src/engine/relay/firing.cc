@@ -183,6 +183,12 @@ void Firing::on_deliveries(std::span<const Delivery> deliveries, MonotonicTime n
     } else if (HORAE_MUTANT("failed_report_is_success")) {
       context_.holdings.fired(id);
     } else if (delivery.end == PublishEnd::kRefused) {
+      context_.figures.failed.add();
+      if (const auto suppressed = log_limit_.next(now)) {
+        context_.log.error("the output refuses a message for good", {{"message", context_.holdings.get(id).first.id},
+                                                                     {"reason", delivery.reason},
+                                                                     {"suppressed_lines", *suppressed}});
+      }
       context_.holdings.refused(id);
       context_.wake.turn();
     } else {

@@ -82,7 +82,8 @@ void Turn::dead_letter_refused(MonotonicTime now) {
 
 void Turn::dead_letter(HoldId id, const Message& message, MonotonicTime now) {
   if (!context_.dead_letters) {
-    return end_refused(id, {.ticket = id, .end = PublishEnd::kRefused, .reason = "there are no dead letters"}, now);
+    return end_refused(
+        id, {.ticket = id, .end = PublishEnd::kRefused, .reason = "this delay queue has no dead_letter topic"}, now);
   }
   Publication letter{
       .ticket = id, .id = message.id, .key = message.key, .value = message.value, .headers = message.headers};

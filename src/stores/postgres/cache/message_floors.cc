@@ -1,7 +1,5 @@
 #include "stores/postgres/cache/message_floors.h"
 
-#include <limits>
-
 #include "stores/postgres/connection/time.h"
 
 namespace horae::postgres {
@@ -17,7 +15,7 @@ MessageFloors::Look MessageFloors::begin(const std::string& delay_queue) {
 }
 
 void MessageFloors::end(const Look& look, std::optional<Instant> first_waiting, std::optional<Instant> first_present) {
-  constexpr auto kNothing = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kNothing = to_postgres(Instant::max());
   floors_.end(look.queue, look.waiting, first_waiting ? to_postgres(*first_waiting) : kNothing);
   floors_.end(look.queue + 1, look.present, first_present ? to_postgres(*first_present) : kNothing);
 }

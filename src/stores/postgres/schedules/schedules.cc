@@ -154,14 +154,21 @@ class Stepping {
   }
 
   bool cancel_previous() {
+    std::vector<std::size_t> places;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (!judged_[i].cancels_previous) continue;
       wishes_.push_back({.id = *last_tasks_[i], .reason = "the next fire of schedule " + steps_[i].name});
-      outcomes_[i].cancelled = last_tasks_[i];
+      places.push_back(i);
     }
     if (wishes_.empty()) return true;
     cancellation_.emplace(transaction_, wishes_);
-    return cancellation_->run().has_value();
+    const auto cancelled = cancellation_->run();
+    if (!cancelled) return false;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      // It may have ended since its state was read.
+      if ((*cancelled)[i].verdict == Verdict::kAccepted) outcomes_[places[i]].cancelled = last_tasks_[places[i]];
+    }
+    return true;
   }
 
   // What becomes of each fire, and the entries of those that become tasks.

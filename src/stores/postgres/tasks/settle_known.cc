@@ -1,6 +1,7 @@
 #include "stores/postgres/tasks/settle_known.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -176,6 +177,10 @@ std::optional<LeaseChanges> changes_of(std::span<const Settlement> settlements, 
     if (!range.contains(left.front().number()) || !add(left.first(size), changes)) return std::nullopt;
     left = left.subspan(size);
   }
+  // A lease that has changed may begin where a present one does; the statements tell parts apart by their beginning.
+  std::set<std::int64_t> los;
+  const auto is_new = [&los](const auto& each) { return los.insert(each.lease.range.lo).second; };
+  if (!std::ranges::all_of(changes.cut, is_new)) return std::nullopt;
   return changes;
 }
 

@@ -73,6 +73,14 @@ TEST_F(KnownLeases, MayComeInAnyOrder) {
   EXPECT_THAT(found->numbers, ElementsAre(14, 13, 12, 11, 10));
 }
 
+// After some tasks of a lease were claimed again by another path, the other tasks are still remembered with the old lease.
+TEST_F(KnownLeases, AreSettledByTheGeneralPathIfTwoBeginWithOneNumber) {
+  known_.remember_lease({{10, 11}, kWork, 3, "worker-2"});
+  batch_ = {{.event = Event::kComplete, .id = id_of(10), .number = 10, .attempt = 3, .owner = "worker-2"},
+            {.event = Event::kComplete, .id = id_of(12), .number = 12, .attempt = 2, .owner = "worker-1"}};
+  EXPECT_FALSE(changes());
+}
+
 TEST_F(KnownLeases, NeedNoResults) {
   for (Settlement& said : batch_) {
     if (said.number != 14) said.result.reset();
