@@ -547,6 +547,17 @@ TEST_P(ClaimerLoop, ACancelEndsTheWaitsOfItsOwner) {
   EXPECT_EQ(claimer.waiting(), 0U);
 }
 
+TEST_P(ClaimerLoop, ACancelDoesNotEndAWaitOfTheNodeItself) {
+  TestClaimer claimer(faulty(), log(), [] {});
+  prove_empty(claimer);
+  bool is_answered = false;
+  claimer.wait(wish(1, "worker-1"), node_now() + 1min,
+               [&is_answered](const Result<std::vector<LeasedTask>>&) { return is_answered = true; });
+  claimer.on_wake_ups({.cancelled = true, .cancelled_owners = {"worker-1"}});
+  EXPECT_FALSE(is_answered);
+  EXPECT_EQ(claimer.waiting(), 1U);
+}
+
 TEST_P(ClaimerLoop, ACancelIsKeptForTheNextCallOfItsOwner) {
   TestClaimer claimer(faulty(), log(), [] {});
   prove_empty(claimer);

@@ -51,6 +51,21 @@ TEST_P(MonitorLoop, LeavesATaskToAnOwnerThatSendsHeartbeats) {
   EXPECT_EQ(complete(lease), Verdict::kAccepted);
 }
 
+// Workers of the node cannot send heartbeats to it while it stops. The next start finds an outage.
+TEST_P(MonitorLoop, ExpiresNothingWhileTheNodeStops) {
+  horae::Monitor monitor(observed(), log());
+  const Lease lease = start();
+  WATCH(monitor, 5s);
+  monitor.drain();
+  WATCH(monitor, kDefaultLease * 2);
+  EXPECT_EQ(state_of(lease.id), State::kRunning);
+  horae::Monitor next(observed(), log());
+  WATCH(next, 1s);
+  EXPECT_EQ(state_of(lease.id), State::kRunning);
+  WATCH(next, kDefaultLease + 1s);
+  EXPECT_EQ(state_of(lease.id), State::kReady);
+}
+
 TEST_P(MonitorLoop, AbortsATaskWithoutAttemptsLeft) {
   horae::Monitor monitor(observed(), log());
   const Lease lease = start({.max_attempts = 1});
